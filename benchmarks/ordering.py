@@ -1,0 +1,244 @@
+"""Finding the best order: ours beside the paper's way (every permutation, the matrix formula with an inverse).
+
+python benchmarks/ordering.py                 # listing, proof, moves, large (about five minutes)
+python benchmarks/ordering.py sizes           # how many tasks can be proven in 1 s and in 60 s (about an hour)
+python benchmarks/ordering.py listing moves   # only some sections
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import math
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from common import RESULTS, header, save, seconds, show
+from instances import chain, clusters, factor, leaves, ring, signed, tree, unit_factor
+
+from taskorder import solve
+from taskorder.ordering.clock import Clock
+from taskorder.ordering.exact import prove
+from taskorder.ordering.listing import all_errors
+from taskorder.ordering.problem import Problem, open_problem
+from taskorder.ordering.search import search
+
+BEST_KNOWN = Path(__file__).parent / "best_known.json"
+
+
+def baseline(similarity: np.ndarray) -> float:
+    """The authors' way: permute both matrices, invert I + U, take the trace, for every permutation."""
+    size = len(similarity)
+    output = np.ones((size, size))
+    best = math.inf
+    for order in itertools.permutations(range(size)):
+        inputs = similarity[np.ix_(order, order)]
+        outputs = output[np.ix_(order, order)]
+        rest = np.eye(size) - np.linalg.inv(np.eye(size) + np.triu(inputs, 1)) @ inputs
+        best = min(best, float(np.trace(rest.T @ outputs @ rest)))
+    return best
+
+
+def problem_of(similarity: np.ndarray, output: np.ndarray | None = None) -> Problem:
+    """The open problem without constraints."""
+    n = len(similarity)
+    empty = np.zeros((n, n), bool)
+    return open_problem(similarity, output, np.ones(n), np.arange(0), np.arange(n), empty)
+
+
+def proof_of(similarity: np.ndarray, limit: float = 600.0, output: np.ndarray | None = None):
+    """The whole way to a proven optimum: search, then branch and bound."""
+    problem, clock = problem_of(similarity, output), Clock(limit)
+    start = search(problem, seed=0, clock=clock)
+    return prove(problem, start, clock)
+
+
+def listing() -> list[dict]:
+    """All orders: the kernel that shares prefixes against the matrix formula."""
+    rows = []
+    for size in (5, 7, 8, 9):
+        matrix = factor(size, 0.3, 4 * size)
+        problem = problem_of(matrix)
+        ours, errors = seconds(lambda problem=problem: all_errors(problem), 20)
+        theirs, best = seconds(lambda matrix=matrix: baseline(matrix), 1 if size > 7 else 3)
+        assert abs(errors.min() - best) < 1e-9
+        count = math.factorial(size)
+        rows.append({"P": size, "orders": count, "ours ms": 1e3 * ours, "ns/order": 1e9 * ours / count,
+                     "paper's way s": theirs, "ratio": theirs / ours})  # fmt: skip
+    return rows
+
+
+def proof() -> list[dict]:
+    """Proven optimum against the paper's way; the same matrix where that is affordable, a smaller one where not."""
+    rows = []
+    base = {size: seconds(lambda size=size: baseline(factor(size, 0.3, 4 * size)), 1)[0] for size in (7, 8)}
+    cases = [("factor .3", factor(8, 0.3, 32), 8), ("chain .5", chain(8, 0.5), 8),
+             ("factor .3", factor(20, 0.3, 80), 7), ("factor .3", factor(26, 0.3, 104), 8)]  # fmt: skip
+    for name, matrix, size in cases:
+        ours, found = seconds(lambda matrix=matrix: proof_of(matrix), 5)
+        rows.append({"matrix": name, "P": len(matrix), "ours ms": 1e3 * ours, "nodes": found.nodes,
+                     "proven": found.complete,
+                     "paper's way at": f"P = {size}", "s": base[size], "ratio": base[size] / ours})  # fmt: skip
+    return rows
+
+
+def moves() -> list[dict]:
+    """Pricing one insertion against one full evaluation by the recursion (both compiled)."""
+    from taskorder.ordering.search import insertion_benchmark
+
+    rows = []
+    for size in (50, 200, 1000):
+        candidate, evaluation = insertion_benchmark(problem_of(factor(size, 0.3, size // 2 + 1)))
+        rows.append({"P": size, "ns/candidate": 1e9 * candidate, "full evaluation us": 1e6 * evaluation,
+                     "ratio": evaluation / candidate})  # fmt: skip
+    return rows
+
+
+FAMILIES = {
+    "factor .1 k=P/2+1": lambda P, s: unit_factor(P, 0.1, P // 2 + 1, s),
+    "factor .3 k=P/2+1": lambda P, s: unit_factor(P, 0.3, P // 2 + 1, s),
+    "factor .6 k=P/2+1": lambda P, s: unit_factor(P, 0.6, P // 2 + 1, s),
+    "factor .1 k=4P": lambda P, s: factor(P, 0.1, 4 * P, s),
+    "factor .3 k=4P": lambda P, s: factor(P, 0.3, 4 * P, s),
+    "factor .6 k=4P": lambda P, s: factor(P, 0.6, 4 * P, s),
+    "chain .8": lambda P, s: chain(P, 0.8),
+    "chain .5": lambda P, s: chain(P, 0.5),
+    "ring .8": lambda P, s: ring(P, 0.8),
+    "ring .6": lambda P, s: ring(P, 0.6),
+    "tree .6": lambda P, s: tree(P, 0.6),
+    "leaves .8": lambda P, s: leaves(P, 0.8),
+    "clusters": lambda P, s: clusters(P, s),
+    "signed indefinite": lambda P, s: signed(P, s),
+    "general Co, rank P": lambda P, s: (factor(P, 0.3, 4 * P, s), factor(P, 0.6, 4 * P, s + 1)),
+    "general Co, rank 2": lambda P, s: (factor(P, 0.3, 4 * P, s), factor(P, 0.6, 2, s + 1)),
+}
+TRIAL = {  # search.md: largest P proven for all seeds in 1 s / 60 s
+    "factor .1 k=P/2+1": (20, 26), "factor .3 k=P/2+1": (26, 32), "factor .6 k=P/2+1": (20, 24),
+    "factor .1 k=4P": (16, 18),
+    "factor .3 k=4P": (22, 22), "chain .8": (24, 26), "chain .5": (12, 14), "ring .8": (18, 24), "ring .6": (14, 17),
+    "tree .6": (20, 24), "leaves .8": (13, 15), "clusters": (20, 20), "signed indefinite": (20, 24),
+    "general Co, rank P": (11, 12),
+}  # fmt: skip
+
+
+def sizes(limits: tuple[float, ...] = (1.0, 60.0), num_seeds: int = 3) -> list[dict]:
+    """Largest P for which every seed is proven within the limit, found by walking P up until one seed fails."""
+    rows = []
+    for name, make in FAMILIES.items():
+        row: dict = {"matrix": name}
+        size = 9
+        for limit in limits:
+            reached, worst = size, 0.0
+            while True:
+                times = []
+                for seed in range(1 if name.split()[0] in ("chain", "ring", "tree", "leaves") else num_seeds):
+                    made = make(size, seed)
+                    matrix, output = made if isinstance(made, tuple) else (made, None)
+                    start = time.perf_counter()
+                    found = proof_of(matrix, limit, output)
+                    times.append(time.perf_counter() - start if found.complete else math.inf)
+                    if not found.complete:
+                        break
+                if max(times) > limit or size > 62:
+                    break
+                reached, worst = size, max(times)
+                size += 1
+            row[f"P in {limit:g} s"], row[f"slowest seed s ({limit:g})"] = reached, worst
+        row["trial"] = "{} / {}".format(*TRIAL[name]) if name in TRIAL else ""
+        rows.append(row)
+        show(f"(so far) {name}", [row])
+    return rows
+
+
+LARGE = {
+    "factor .3 k=P/2+1": lambda P: factor(P, 0.3, P // 2 + 1),
+    "factor .3 k=4P": lambda P: factor(P, 0.3, 4 * P),
+    "factor .6 k=4P": lambda P: factor(P, 0.6, 4 * P),
+    "unit factor .3": lambda P: unit_factor(P, 0.3, P // 2 + 1),
+    "chain .8": lambda P: chain(P, 0.8),
+    "clusters": lambda P: clusters(P),
+}
+
+
+def large(sizes_: tuple[int, ...] = (50, 200, 1000), limits: tuple[float, ...] = (1.0, 10.0)) -> list[dict]:
+    """Error relative to the best known value; a better one found here is written back."""
+    known = json.loads(BEST_KNOWN.read_text()) if BEST_KNOWN.exists() else {}
+    rows = []
+    for name, make in LARGE.items():
+        for size in sizes_:
+            matrix, key = make(size), f"{name} P={size}"
+            plans = [solve(matrix, time_limit=limit) for limit in limits]
+            known[key] = min([known.get(key, math.inf), *(plan.error for plan in plans)])
+            rng = np.random.default_rng(0)
+            orders = np.array([rng.permutation(size) for _ in range(30)])
+            row = {"matrix": name, "P": size, "best known": known[key]}
+            row["random mean"] = float(problem_of(matrix).errors(orders).mean()) / known[key]
+            for rule in ("periphery-to-core", "max-path"):
+                row[rule] = solve(matrix, rule).error / known[key]
+            for limit, plan in zip(limits, plans, strict=True):
+                row[f"{limit:g} s"] = plan.error / known[key]
+            row["bound/best"] = plans[-1].lower_bound / known[key]
+            rows.append(row)
+    BEST_KNOWN.write_text(json.dumps(known, indent=1) + "\n")
+    return rows
+
+
+def growth() -> list[dict]:
+    """Seconds, error and peak memory by P, each in a process of its own; drawn when matplotlib is there."""
+    rows = []
+    for size in (10, 20, 50, 100, 200, 500, 1000):
+        code = (
+            "import sys, time, resource, json; sys.path.insert(0, 'benchmarks'); from instances import factor\n"
+            f"from taskorder import solve; m = factor({size}, 0.3, {size // 2 + 1}); solve(factor(9, 0.3, 20))\n"
+            "t = time.perf_counter()\n"
+            "p = solve(m, time_limit=10.0); s = time.perf_counter() - t\n"
+            "print(json.dumps([s, p.error, p.proven, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))"
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+        took, error, proven, memory = json.loads(done.stdout)
+        rows.append({"P": size, "seconds": took, "error": error, "proven": proven, "peak MB": memory})
+    return rows
+
+
+def compilation() -> list[dict]:
+    """The first solve with an empty cache against the next one with a full cache."""
+    with tempfile.TemporaryDirectory() as cache:
+        code = "import time; from taskorder import solve, chain; t = time.perf_counter(); solve(chain(12, 0.8)); "
+        code += "print(time.perf_counter() - t)"
+        runs = [
+            subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
+                           env={"NUMBA_CACHE_DIR": cache, "PATH": "/usr/bin:/bin"})
+            for _ in range(2)
+        ]  # fmt: skip
+    cold, warm = (float(run.stdout) for run in runs)
+    return [{"first solve ever s": cold, "first solve in a new process s": warm}]
+
+
+SECTIONS = {"listing": listing, "proof": proof, "moves": moves, "large": large, "growth": growth,
+            "compilation": compilation, "sizes": sizes}  # fmt: skip
+
+
+def main() -> None:
+    """Run the named sections, print their tables and keep them."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sections", nargs="*", choices=[*SECTIONS, []], default=[])
+    chosen = parser.parse_args().sections or [name for name in SECTIONS if name != "sizes"]
+    print(" · ".join(f"{key} {value}" for key, value in header().items()))
+    proof_of(chain(12, 0.8))  # warm-up: compile or load every kernel
+    all_errors(problem_of(chain(5, 0.5)))
+    for name in chosen:
+        rows = SECTIONS[name]()
+        show(f"{name}: {SECTIONS[name].__doc__}", rows)
+        save("ordering", {name: rows})
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"\npeak memory of this process {peak:.0f} MB; results in {RESULTS.name}/ordering.json")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,74 @@
+"""The best order to train a network on several tasks, from how similar the tasks are.
+
+>>> import taskorder
+>>> plan = taskorder.solve(taskorder.chain(5, 0.7))
+>>> plan.named_order, plan.proven
+(('A', 'E', 'C', 'D', 'B'), True)
+
+Public names load on first use: importing the package costs no more than the standard library.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from taskorder._version import __version__
+
+if TYPE_CHECKING:
+    from taskorder.ordering.compare import compare
+    from taskorder.ordering.solve import solve
+    from taskorder.records import Comparison, Plan, Repair
+    from taskorder.similarity.tables import demo_similarity, read_similarity
+    from taskorder.theory.correlation import random_correlation
+    from taskorder.theory.error import error_path, final_error, task_errors
+    from taskorder.theory.graphs import chain, leaves, ring, tree
+    from taskorder.theory.nearest import nearest_correlation
+    from taskorder.theory.perturbation import perturbation
+    from taskorder.theory.random_orders import expected_random_error
+
+__all__ = [
+    "Comparison",
+    "Plan",
+    "Repair",
+    "__version__",
+    "chain",
+    "compare",
+    "demo_similarity",
+    "error_path",
+    "expected_random_error",
+    "final_error",
+    "leaves",
+    "nearest_correlation",
+    "perturbation",
+    "random_correlation",
+    "read_similarity",
+    "ring",
+    "solve",
+    "task_errors",
+    "tree",
+]
+
+_HOMES = {
+    "ordering.compare": ("compare",),
+    "ordering.solve": ("solve",),
+    "records": ("Comparison", "Plan", "Repair"),
+    "similarity.tables": ("demo_similarity", "read_similarity"),
+    "theory.correlation": ("random_correlation",),
+    "theory.error": ("error_path", "final_error", "task_errors"),
+    "theory.graphs": ("chain", "leaves", "ring", "tree"),
+    "theory.nearest": ("nearest_correlation",),
+    "theory.perturbation": ("perturbation",),
+    "theory.random_orders": ("expected_random_error",),
+}
+_HOME = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,104 @@
+"""The watcher behind a running solve: a progress bar on a terminal, and a polite answer to Ctrl-C."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from types import FrameType, TracebackType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+BAR_AFTER_SECONDS = 1.0
+
+
+class Watcher:
+    """Hand it to `solve(..., watch=watcher)` inside `with`: it draws a bar and asks the search to stop after Ctrl-C.
+
+    The first Ctrl-C only sets `interrupted`, which ends the search at its next report; the second one kills at once.
+    """
+
+    def __init__(self, limit: float | None, *, draw: bool) -> None:
+        self.interrupted = False
+        self._limit = limit
+        self._draw = draw
+        self._start = 0.0
+        self._reported = False
+        self._bar: Progress | None = None
+        self._row: TaskID | None = None
+        self._previous: Any = None
+        self._timer: threading.Timer | None = None
+
+    def __enter__(self) -> Watcher:
+        self._start = time.perf_counter()
+        if threading.current_thread() is threading.main_thread():  # only there may handlers be set
+            self._previous = signal.signal(signal.SIGINT, self._on_interrupt)
+        if self._draw and not _has_compiled_kernels():
+            self._timer = threading.Timer(BAR_AFTER_SECONDS, self._say_compiling)
+            self._timer.daemon = True
+            self._timer.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._previous is not None:
+            signal.signal(signal.SIGINT, self._previous)
+        self._reported = True
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._bar is not None:
+            self._bar.stop()
+
+    def __call__(self, error: float, bound: float, seconds: float) -> bool:
+        """Show where the search stands; true when it should stop."""
+        self._reported = True
+        elapsed = time.perf_counter() - self._start
+        if self._draw and elapsed > BAR_AFTER_SECONDS:
+            self._show(error, bound, elapsed)
+        return self.interrupted
+
+    def _show(self, error: float, bound: float, elapsed: float) -> None:
+        if self._bar is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, Progress, TextColumn
+
+            columns = TextColumn("{task.description}", markup=False), BarColumn()
+            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._row = self._bar.add_task("", total=self._limit)
+            self._bar.start()
+        assert self._row is not None
+        self._bar.update(
+            self._row, completed=min(elapsed, self._limit or elapsed), description=line(error, bound, elapsed)
+        )
+
+    def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
+        self.interrupted = True
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    def _say_compiling(self) -> None:
+        if not self._reported:
+            sys.stderr.write("taskorder: compiling for this machine; only the first run waits (up to about 20 s)\n")
+
+
+def line(error: float, bound: float, elapsed: float) -> str:
+    """What the bar says.
+
+    >>> line(0.5, 0.4, 3)
+    'best 0.5  bound 0.4  gap 20 %  3 s'
+    """
+    top = max(abs(error), abs(bound))
+    gap = f"{100 * abs(error - bound) / top:.3g} %" if 0 < top < float("inf") else "unknown"
+    return f"best {error:.6g}  bound {bound:.6g}  gap {gap}  {elapsed:.0f} s"
+
+
+def _has_compiled_kernels() -> bool:
+    """Whether numba's cache beside the kernels has entries; a cache elsewhere counts as filled."""
+    if os.environ.get("NUMBA_CACHE_DIR"):
+        return True
+    return any((Path(__file__).parent / "ordering" / "__pycache__").glob("*.nbi"))

@@ -1,0 +1,170 @@
+"""Input checks for the public doors. One message form: `name` must RULE, got VALUE. Then the fix."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+SYMMETRY_TOLERANCE = 1e-8
+EIGENVALUE_TOLERANCE = 1e-8
+
+
+def square_matrix(value: ArrayLike, name: str = "similarity") -> Floats:
+    """A float64 copy of a finite, square, nonempty matrix."""
+    try:
+        matrix = np.array(value, dtype=np.float64, order="C")
+    except (TypeError, ValueError):
+        raise ValueError(f"`{name}` must be a square table of numbers, got ragged rows or text.") from None
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
+        shape = " x ".join(map(str, matrix.shape)) or "a single number"
+        raise ValueError(f"`{name}` must be a square P x P matrix, got {shape}.")
+    if not np.isfinite(matrix).all():
+        row, column = np.argwhere(~np.isfinite(matrix))[0]
+        raise ValueError(
+            f"`{name}` must be finite, got {matrix[row, column]} at row {row + 1}, column {column + 1}. "
+            "Fill or drop missing entries first."
+        )
+    return matrix
+
+
+def correlation_entries(matrix: Floats, name: str = "similarity") -> None:
+    """Refuse a diagonal that is not one and entries past [-1, 1]."""
+    off = np.abs(np.diagonal(matrix) - 1)
+    if off.max() > SYMMETRY_TOLERANCE:
+        where = int(off.argmax())
+        raise ValueError(
+            f"`{name}` must have ones on the diagonal, got {matrix[where, where]:.6g} for task {where + 1}. "
+            "A covariance becomes a correlation when divided by both standard deviations."
+        )
+    if np.abs(matrix).max() > 1 + SYMMETRY_TOLERANCE:
+        row, column = np.unravel_index(np.abs(matrix).argmax(), matrix.shape)
+        raise ValueError(
+            f"`{name}` must have entries in [-1, 1], got {matrix[row, column]:.6g} at row {row + 1}, "
+            f"column {column + 1}. Distances are not similarities: 1 - distance often is."
+        )
+
+
+def asymmetry(matrix: Floats) -> float:
+    """Largest |C - C.T|."""
+    return float(np.abs(matrix - matrix.T).max())
+
+
+def symmetric(matrix: Floats, name: str = "similarity") -> None:
+    """Refuse an asymmetric matrix."""
+    worst = asymmetry(matrix)
+    if worst > SYMMETRY_TOLERANCE:
+        raise ValueError(f"`{name}` must be symmetric, got |C - C.T| up to {worst:.3g}.")
+
+
+def positive_semidefinite(matrix: Floats, name: str = "similarity") -> None:
+    """Refuse a symmetric matrix with a clearly negative eigenvalue."""
+    smallest = float(np.linalg.eigvalsh(matrix)[0])
+    if smallest < -EIGENVALUE_TOLERANCE * len(matrix):
+        raise ValueError(
+            f"`{name}` must be positive semidefinite, got smallest eigenvalue {smallest:.3g}. "
+            f"Repair it with nearest_correlation."
+        )
+
+
+def output_similarity(value: ArrayLike | None, num_tasks: int) -> Floats | None:
+    """The checked output similarity Co; None stands for all ones (one shared readout)."""
+    if value is None:
+        return None
+    matrix = square_matrix(value, "output")
+    if len(matrix) != num_tasks:
+        raise ValueError(f"`output` must be {num_tasks} x {num_tasks} like `similarity`, got {len(matrix)} rows.")
+    correlation_entries(matrix, "output")
+    symmetric(matrix, "output")
+    matrix = (matrix + matrix.T) / 2
+    positive_semidefinite(matrix, "output")
+    return matrix
+
+
+def task_weights(value: ArrayLike | None, num_tasks: int) -> Floats:
+    """The checked importance weights; all ones by default."""
+    if value is None:
+        return np.ones(num_tasks)
+    try:
+        weights = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"`weights` must be {num_tasks} numbers, got {value!r}.") from None
+    if weights.shape != (num_tasks,):
+        raise ValueError(f"`weights` must hold one number for each of the {num_tasks} tasks, got {weights.size}.")
+    if not np.isfinite(weights).all() or (weights < 0).any() or not (weights > 0).any():
+        raise ValueError(f"`weights` must be finite, at least 0 and not all 0, got {weights.tolist()}.")
+    return weights
+
+
+def visit_order(value: Iterable[Any], num_tasks: int, name: str = "order") -> Ints:
+    """Task indices in [0, P); repeats and omissions are allowed here."""
+    order = list(value)
+    try:
+        indices = [operator.index(task) for task in order]
+    except TypeError:
+        raise ValueError(f"`{name}` must list task indices, got {order!r}.") from None
+    bad = [task for task in indices if not 0 <= task < num_tasks]
+    if bad:
+        raise ValueError(f"`{name}` must list task indices from 0 to {num_tasks - 1}, got {bad[0]}.")
+    return np.array(indices, dtype=np.int64)
+
+
+def task_names(value: Sequence[str] | None, num_tasks: int) -> tuple[str, ...]:
+    """The checked task names; A, B, C, ... by default."""
+    if value is None:
+        if num_tasks <= 26:
+            return tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ"[:num_tasks])
+        width = len(str(num_tasks))
+        return tuple(f"T{i + 1:0{width}d}" for i in range(num_tasks))
+    names = tuple(str(name).strip() for name in value)
+    if len(names) != num_tasks:
+        raise ValueError(f"`names` must name each of the {num_tasks} tasks, got {len(names)} names.")
+    if not all(names):
+        raise ValueError(f"`names` must not be empty, got a blank name at position {names.index('') + 1}.")
+    twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < num_tasks else []
+    if twice:
+        raise ValueError(f"`names` must be unique, got {twice[0]!r} more than once.")
+    return names
+
+
+def task_index(task: Any, names: Sequence[str], option: str) -> int:
+    """The index of a task given by name or by index."""
+    if isinstance(task, str):
+        if task in names:
+            return names.index(task)
+        known = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+        raise ValueError(f"`{option}` must name a known task, got {task!r}. Tasks: {known}.")
+    return int(visit_order([task], len(names), option)[0])
+
+
+def seconds_limit(value: float | None) -> float:
+    """A positive time limit; None means no limit."""
+    if value is None:
+        return math.inf
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not value > 0:
+        raise ValueError(f"`time_limit` must be a positive number of seconds or None, got {value!r}.")
+    return float(value)
+
+
+def seed_number(value: int) -> int:
+    """A nonnegative integer seed."""
+    try:
+        seed = operator.index(value)
+    except TypeError:
+        seed = -1
+    if seed < 0:
+        raise ValueError(f"`seed` must be a nonnegative integer, got {value!r}.")
+    return seed
+
+
+def digest(matrix: Floats) -> str:
+    """SHA-256 of a matrix as little-endian float64, row by row."""
+    return hashlib.sha256(np.ascontiguousarray(matrix, dtype="<f8").tobytes()).hexdigest()

@@ -1,0 +1,102 @@
+"""The state of an order from scratch, and blocks: a stretch of an order as a problem of its own.
+
+With the visits in their order, U the strictly upper part of C and N = (I + U)^-1, the visit coefficients are v = r N, the
+rows of C carried to the end are F = N C, and so Phi = N G N^T. What stands before a block changes (e, r, h); what stands
+behind it, T, folds into (e, h, G): the rows of the block W carried through T are Y = (I + U_WW) F_W.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.linalg import lapack
+
+from taskorder.checks import Floats, Ints
+from taskorder.ordering.problem import Problem
+
+
+@dataclass
+class State:
+    """What the kernels of _moves.py keep of one order; all arrays by visit, changed in place by the kernels."""
+
+    error: float
+    order: Ints
+    pos: Ints
+    v: Floats
+    f: Floats
+    A: Floats
+    Phi: Floats
+
+    def copy(self) -> State:
+        """An independent copy."""
+        return replace(self, **{name: getattr(self, name).copy() for name in ("order", "pos", "v", "f", "A", "Phi")})
+
+
+def carry(problem: Problem, order: Ints) -> tuple[Floats, Floats, Floats]:
+    """C and G with their visits in order, and N = (I + U)^-1."""
+    C, G = problem.C[np.ix_(order, order)], problem.G[np.ix_(order, order)]
+    N = lapack.dtrtri(np.triu(C, 1) + np.eye(len(C)), unitdiag=1)[0]
+    return C, G, N
+
+
+def state(problem: Problem, order: Ints) -> State:
+    """The state of `order`; O(n^3)."""
+    _, G, N = carry(problem, order)
+    r, h = problem.r[:, order], problem.h[:, order]
+    v = r @ N
+    end = h - v @ G
+    pos = np.empty_like(order)
+    pos[order] = np.arange(len(order))
+    Phi = N @ G @ N.T
+    A = -(N + N.T)
+    np.fill_diagonal(A, 0.0)
+    grid = np.ix_(pos, pos)
+    return State(
+        error=problem.e - float(((h + end) * v).sum()),
+        order=order.copy(),
+        pos=pos,
+        v=np.ascontiguousarray(v.T[pos]),
+        f=np.ascontiguousarray((N @ end.T)[pos]),
+        A=np.ascontiguousarray(A[grid]),
+        Phi=np.ascontiguousarray(Phi[grid]),
+    )
+
+
+def sweep(problem: Problem, order: Ints, edges: list[int], improve: Callable[[Problem], Ints | None]) -> Ints:
+    """`order` after each block between neighboring edges, first to last, was put into the order that `improve` gives.
+
+    `improve` sees a block as a problem whose visits stand in their present order; None ends the sweep.
+    """
+    C, G, N = carry(problem, order)
+    NG = N @ G
+    e, r, h = problem.e, problem.r[:, order].copy(), problem.h[:, order].copy()
+    new = order.copy()
+    for start, stop in zip(edges[:-1], edges[1:], strict=True):
+        W, T = slice(start, stop), slice(stop, None)
+        x = r[:, T] @ N[T, T]
+        end = h - x @ G[T]
+        U = np.triu(C[W, W], 1)
+        Y = U @ NG[W] + NG[W]
+        N_Y = U @ N[W] + N[W]
+        folded = Y @ N_Y.T
+        block = Problem(
+            tasks=np.arange(stop - start),
+            e=e - float(((h + end)[:, T] * x).sum()),
+            r=r[:, W].copy(),
+            h=end[:, W] - (end[:, T] @ N[T, T].T) @ C[T, W],
+            C=np.ascontiguousarray(C[W, W]),
+            G=0.5 * (folded + folded.T),
+            precedes=np.ascontiguousarray(problem.precedes[np.ix_(order[W], order[W])]),
+        )
+        places = improve(block)
+        if places is None:
+            break
+        new[W] = order[W][places]
+        for j in start + places:
+            v = r[:, j].copy()
+            e -= float(v @ (2 * h[:, j] - v * G[j, j]))
+            r -= np.outer(v, C[j])
+            h -= np.outer(v, G[j])
+    return new

@@ -1,0 +1,124 @@
+"""The lower bound behind branch and bound: compiled kernels, arrays in and out.
+
+The visit coefficients v of every completion obey v (C + I) v^T / 2 = r.v, so for any multiplier lam that makes
+K = G + (lam/2)(C + I) positive definite, with b = h + (lam/2) r and x = K^-1 b,
+
+    bound(lam) = e - b K^-1 b
+
+is below every completion. Fixing j first raises it by at least (r_j - x_j)^2 / (K^-1)_jj, fixing l last by at least
+(r_l - C_l.x)^2 / (C_l K^-1 C_l): one factorization prices all children of both ends. With a general output similarity
+each row of r has its own multiplier and the bounds add.
+"""
+
+# mypy: disable-error-code="untyped-decorator, no-untyped-def"
+
+import numpy as np
+from numba import njit
+
+NEVER = 1e300
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
+def _factor(C, G, m, lam, X, L):
+    """X <- inverse of the Cholesky factor of G + (lam/2)(C + I); False when that is not safely positive definite."""
+    half = 0.5 * lam
+    for i in range(m):
+        for j in range(i):
+            s = G[i, j] + half * C[i, j]
+            for k in range(j):
+                s -= L[i, k] * L[j, k]
+            L[i, j] = s * X[j, j]
+        pivot = G[i, i] + lam
+        s = pivot
+        for k in range(i):
+            s -= L[i, k] * L[i, k]
+        if not s > 1e-11 * abs(pivot):
+            return False
+        d = 1.0 / np.sqrt(s)
+        for j in range(i):
+            X[i, j] = 0.0
+        for k in range(i):
+            c = L[i, k] * d
+            for j in range(k + 1):
+                X[i, j] -= c * X[k, j]
+        X[i, i] = d
+    return True
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
+def row_bound(r, h, C, G, m, lam, steps, least, need, X, L, x, s):
+    """The row's part of the bound, -b K^-1 b, after at most `steps` Newton steps on lam: returns (part, lam).
+
+    Stops early once the part reaches `need`, or when a step promises less than the share `least` of what is missing.
+    X and x belong to the returned lam.
+    """
+    best, best_lam, failures, halvings = -NEVER, lam, 0, 0
+    while True:
+        if not _factor(C, G, m, lam, X, L):
+            failures += 1
+            if failures > 60:
+                return -NEVER, best_lam
+            # Past the edge of the region where K is positive definite: halfway back, or up from outside it.
+            lam = 0.5 * (lam + best_lam) if best > -NEVER else 2.0 * abs(lam) + 1e-3
+            continue
+        value, size = 0.0, 0.0
+        for j in range(m):
+            x[j] = 0.0
+        for i in range(m):
+            y = 0.0
+            for j in range(i + 1):
+                y += X[i, j] * (h[j] + 0.5 * lam * r[j])
+            value -= y * y
+            for j in range(i + 1):
+                x[j] += X[i, j] * y
+        for j in range(m):
+            size += x[j] * x[j] * (abs(G[j, j]) + abs(lam))
+        value -= 1e-15 * m * size  # rounding of the factorization: backward error times |x|^2
+        if value < best and halvings < 8:
+            halvings += 1
+            lam = 0.5 * (lam + best_lam)
+            if halvings == 8:
+                lam = best_lam
+            continue
+        best, best_lam = value, lam
+        if steps <= 0 or value >= need or halvings >= 8:
+            return value, lam
+        steps -= 1
+        slope = 0.0
+        for i in range(m):
+            t = x[i] - r[i]
+            for j in range(m):
+                t += C[i, j] * x[j]
+            s[i] = t
+            slope += 0.5 * x[i] * (t - r[i])
+        curvature = 0.0
+        for i in range(m):
+            t = 0.0
+            for j in range(i + 1):
+                t += X[i, j] * s[j]
+            curvature += t * t
+        if curvature <= 0.0:
+            return value, lam
+        step = 2.0 * slope / curvature
+        if 0.5 * slope * step < least * (need - value):
+            return value, lam
+        lam += step
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
+def price_children(r, h, C, G, m, X, x, front, back):
+    """Add to front[j] and back[l] how much fixing j first or l last raises this row's bound."""
+    for j in range(m):
+        inverse, at_end = 0.0, 0.0
+        for i in range(j, m):
+            inverse += X[i, j] * X[i, j]
+        gap = r[j] - x[j]
+        front[j] += gap * gap / inverse
+        gap = r[j]
+        for i in range(m):
+            gap -= C[j, i] * x[i]
+            t = 0.0
+            for k in range(i + 1):
+                t += X[i, k] * C[j, k]
+            at_end += t * t
+        back[j] += gap * gap / at_end

@@ -1,0 +1,344 @@
+"""Branch and bound on the problem form of problem.py: compiled kernels, arrays in and out.
+
+A node fixes a beginning and an ending of the order. Visiting j next changes (e, r, h); fixing l as the last of the open
+visits changes (e, h, G):
+
+    first j:  e -= r_j (2 h_j - r_j G_jj);  r -= r_j C_j;  h -= r_j G_j
+    last l:   e -= r_l (2 h_l - r_l G_ll);  h -= r_l G_l + C_l (h_l - r_l G_ll)
+              G -= C_l G_l^T + G_l C_l^T - G_ll C_l C_l^T
+
+The bound of _bound.py prices the children of both ends, and the end with fewer surviving children is branched on.
+"""
+
+# mypy: disable-error-code="untyped-decorator, no-untyped-def"
+
+import numpy as np
+from numba import njit
+
+from taskorder.ordering._bound import NEVER, price_children, row_bound
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
+def visit_first(j, m, e, r, h, C, G, keep, r2, h2, C2, G2, keep2):
+    """Child state after visiting open position j next; returns its e."""
+    for row in range(r.shape[0]):
+        v = r[row, j]
+        e -= v * (2.0 * h[row, j] - v * G[j, j])
+        for i in range(m - 1):
+            k = i if i < j else i + 1
+            r2[row, i] = r[row, k] - v * C[j, k]
+            h2[row, i] = h[row, k] - v * G[j, k]
+    for i in range(m - 1):
+        a = i if i < j else i + 1
+        keep2[i] = keep[a]
+        for k in range(j):
+            C2[i, k] = C[a, k]
+            G2[i, k] = G[a, k]
+        for k in range(j, m - 1):
+            C2[i, k] = C[a, k + 1]
+            G2[i, k] = G[a, k + 1]
+    return e
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
+def fix_last(j, m, e, r, h, C, G, keep, r2, h2, C2, G2, keep2):
+    """Child state after fixing open position j as the last one; returns its e."""
+    own = G[j, j]
+    for row in range(r.shape[0]):
+        v = r[row, j]
+        pull = h[row, j] - v * own
+        e -= v * (2.0 * h[row, j] - v * own)
+        for i in range(m - 1):
+            k = i if i < j else i + 1
+            r2[row, i] = r[row, k]
+            h2[row, i] = h[row, k] - v * G[j, k] - C[j, k] * pull
+    for i in range(m - 1):
+        a = i if i < j else i + 1
+        keep2[i] = keep[a]
+        c = C[a, j]
+        g = G[a, j] - own * c
+        for k in range(j):
+            C2[i, k] = C[a, k]
+            G2[i, k] = G[a, k] - c * G[j, k] - g * C[j, k]
+        for k in range(j, m - 1):
+            C2[i, k] = C[a, k + 1]
+            G2[i, k] = G[a, k + 1] - c * G[j, k + 1] - g * C[j, k + 1]
+    return e
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
+def _finish(e, r, h, C, G, m, keep, before, best, tail):
+    """Try every allowed order of the last m <= 3 visits; tail <- the best one below `best`, whose error is returned."""
+    one = np.uint64(1)
+    for i in range(m):
+        a = np.uint64(keep[i])
+        for j in range(m):
+            if j == i and m > 1:
+                continue
+            b = np.uint64(keep[j])
+            k = 3 - i - j  # the third of three
+            value = e
+            for row in range(r.shape[0]):
+                u = r[row, i]
+                value -= u * (2.0 * h[row, i] - u * G[i, i])
+                if m > 1:
+                    v = r[row, j] - u * C[i, j]
+                    value -= v * (2.0 * (h[row, j] - u * G[i, j]) - v * G[j, j])
+                    if m > 2:
+                        w = r[row, k] - u * C[i, k] - v * C[j, k]
+                        value -= w * (2.0 * (h[row, k] - u * G[i, k] - v * G[j, k]) - w * G[k, k])
+            if value < best:
+                if m > 1 and (before[a] >> b) & one:
+                    continue
+                if m > 2:
+                    c = np.uint64(keep[k])
+                    if ((before[a] | before[b]) >> c) & one:
+                        continue
+                    tail[2] = keep[k]
+                best = value
+                tail[0] = keep[i]
+                if m > 1:
+                    tail[1] = keep[j]
+    return best
+
+
+@njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
+def order_error(e, r, h, C, G, order):
+    """Error after visiting `order`; r and h are used up."""
+    for j in order:
+        for row in range(r.shape[0]):
+            v = r[row, j]
+            e -= v * (2.0 * h[row, j] - v * G[j, j])
+            for i in range(r.shape[1]):
+                r[row, i] -= v * C[j, i]
+                h[row, i] -= v * G[j, i]
+    return e
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _open_nodes(depth, count, turn, price, child, keep, at_front, order, cut):
+    """The untried children of every node on the current path: (orders, fixed at the front, at the back, bounds)."""
+    n = len(order)
+    total = 0
+    for d in range(depth + 1):
+        total += count[d] - turn[d]
+    orders, bounds = np.zeros((total, n), np.int64), np.zeros(total)
+    begins, ends = np.zeros(total, np.int64), np.zeros(total, np.int64)
+    row, begun, ended = 0, 0, 0
+    for d in range(depth + 1):
+        for t in range(turn[d], count[d]):
+            if price[d, t] < cut:
+                place = begun if at_front[d] else n - ended - 1
+                orders[row] = order
+                orders[row, place] = keep[d, child[d, t]]
+                begins[row], ends[row], bounds[row] = begun + at_front[d], ended + (not at_front[d]), price[d, t]
+                row += 1
+        begun += at_front[d]
+        ended += not at_front[d]
+    return orders[:row], begins[:row], ends[:row], bounds[:row]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def branch(e0, r0, h0, C0, G0, before, after, symmetry, best, best_order, tolerance, floor0, lam0, node_limit):
+    """Search below one open problem; returns (best error, nodes, open nodes as `_open_nodes` gives them).
+
+    before[j], after[j]: uint64 masks of the positions that must come before or after j.
+    symmetry: (s, n) int8, for each relabeling that changes nothing the direction in which it moves a position; of
+    equivalent orders only the lexicographically first is searched.
+    best, best_order: the incumbent; best_order is overwritten when an error smaller by `tolerance` is found.
+    floor0: a known lower bound of this problem. lam0: (k,) starting multipliers, overwritten by those of the root.
+    node_limit: past this many nodes the search stops; no open node means that nothing here beats the returned error.
+    """
+    k, n = r0.shape
+    e, floor = np.zeros(n + 1), np.zeros(n + 1)
+    r, h = np.zeros((n + 1, k, n)), np.zeros((n + 1, k, n))
+    C, G = np.zeros((n + 1, n, n)), np.zeros((n + 1, n, n))
+    keep = np.zeros((n + 1, n), np.int64)
+    lam = np.zeros((n + 1, k))
+    child, price = np.zeros((n + 1, n), np.int64), np.zeros((n + 1, n))
+    count, turn = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
+    at_front = np.zeros(n + 1, np.bool_)
+    X, L, x, s = np.zeros((n, n)), np.zeros((n, n)), np.zeros(n), np.zeros(n)
+    front, back = np.zeros(n), np.zeros(n)
+    active = np.zeros((n + 1, symmetry.shape[0]), np.int64)
+    num_active = np.zeros(n + 1, np.int64)
+    order, tail = np.zeros(n, np.int64), np.zeros(3, np.int64)
+    e[0], r[0], h[0], C[0], G[0], lam[0], floor[0] = e0, r0, h0, C0, G0, lam0, floor0
+    for i in range(n):
+        keep[0, i] = i
+    for i in range(symmetry.shape[0]):
+        active[0, i] = i
+    num_active[0] = symmetry.shape[0]
+    free = (np.uint64(1) << np.uint64(n)) - np.uint64(1)
+    one = np.uint64(1)
+    depth, nodes, begun, ended, entering = 0, 0, 0, 0, True
+    while True:
+        m = n - depth
+        if entering:
+            entering = False
+            nodes += 1
+            count[depth], turn[depth] = 0, 0
+            if m <= 3:
+                value = _finish(
+                    e[depth], r[depth], h[depth], C[depth], G[depth], m, keep[depth], before, best - tolerance, tail
+                )
+                if value < best - tolerance:
+                    best = value
+                    best_order[:] = order
+                    best_order[begun : begun + m] = tail[:m]
+            elif m == 4:  # 24 orders cost less than one bound
+                for j in range(4):
+                    if before[keep[depth, j]] & free:
+                        continue
+                    e[depth + 1] = visit_first(
+                        j,
+                        m,
+                        e[depth],
+                        r[depth],
+                        h[depth],
+                        C[depth],
+                        G[depth],
+                        keep[depth],
+                        r[depth + 1],
+                        h[depth + 1],
+                        C[depth + 1],
+                        G[depth + 1],
+                        keep[depth + 1],
+                    )
+                    value = _finish(
+                        e[depth + 1],
+                        r[depth + 1],
+                        h[depth + 1],
+                        C[depth + 1],
+                        G[depth + 1],
+                        3,
+                        keep[depth + 1],
+                        before,
+                        best - tolerance,
+                        tail,
+                    )
+                    if value < best - tolerance:
+                        best = value
+                        best_order[:] = order
+                        best_order[begun] = keep[depth, j]
+                        best_order[begun + 1 : begun + 4] = tail
+            else:
+                bound = e[depth]
+                for j in range(m):
+                    front[j], back[j] = 0.0, 0.0
+                for row in range(k):
+                    need = best - bound if row == k - 1 else NEVER
+                    value, lam[depth, row] = row_bound(
+                        r[depth, row],
+                        h[depth, row],
+                        C[depth],
+                        G[depth],
+                        m,
+                        lam[depth, row],
+                        30 if depth == 0 else 2,
+                        1e-3 if depth == 0 else 0.1,
+                        need,
+                        X,
+                        L,
+                        x,
+                        s,
+                    )
+                    bound += value
+                    if value > -NEVER:
+                        price_children(r[depth, row], h[depth, row], C[depth], G[depth], m, X, x, front, back)
+                if depth == 0:
+                    lam0[:] = lam[0]
+                if bound < best - tolerance:
+                    # The multiplier is tuned only a little here, so what the parent knew may be the better bound.
+                    cut = best - tolerance - bound
+                    few, many, sum_front, sum_back = 0, 0, 0.0, 0.0
+                    for j in range(m):
+                        a = keep[depth, j]
+                        if before[a] & free:
+                            front[j] = NEVER
+                        if after[a] & free:
+                            back[j] = NEVER
+                        for i in range(num_active[depth]):
+                            if symmetry[active[depth, i], a] < 0:
+                                front[j] = NEVER
+                        few += front[j] < cut
+                        many += back[j] < cut
+                        sum_front += min(front[j], cut)
+                        sum_back += min(back[j], cut)
+                    at_front[depth] = few < many or (few == many and sum_front >= sum_back)
+                    for j in range(m):
+                        rise = front[j] if at_front[depth] else back[j]
+                        if rise < cut:
+                            slot = count[depth]
+                            value = max(bound + rise, floor[depth])
+                            while slot > 0 and price[depth, slot - 1] > value:
+                                price[depth, slot] = price[depth, slot - 1]
+                                child[depth, slot] = child[depth, slot - 1]
+                                slot -= 1
+                            price[depth, slot], child[depth, slot] = value, j
+                            count[depth] += 1
+        if turn[depth] < count[depth] and price[depth, turn[depth]] < best - tolerance:
+            if nodes >= node_limit:
+                break
+            j = child[depth, turn[depth]]
+            floor[depth + 1] = price[depth, turn[depth]]
+            turn[depth] += 1
+            a = keep[depth, j]
+            if at_front[depth]:
+                order[begun] = a
+                begun += 1
+                e[depth + 1] = visit_first(
+                    j,
+                    m,
+                    e[depth],
+                    r[depth],
+                    h[depth],
+                    C[depth],
+                    G[depth],
+                    keep[depth],
+                    r[depth + 1],
+                    h[depth + 1],
+                    C[depth + 1],
+                    G[depth + 1],
+                    keep[depth + 1],
+                )
+            else:
+                ended += 1
+                order[n - ended] = a
+                e[depth + 1] = fix_last(
+                    j,
+                    m,
+                    e[depth],
+                    r[depth],
+                    h[depth],
+                    C[depth],
+                    G[depth],
+                    keep[depth],
+                    r[depth + 1],
+                    h[depth + 1],
+                    C[depth + 1],
+                    G[depth + 1],
+                    keep[depth + 1],
+                )
+            lam[depth + 1] = lam[depth]
+            free ^= one << np.uint64(a)
+            num_active[depth + 1] = 0
+            for i in range(num_active[depth]):
+                if not at_front[depth] or symmetry[active[depth, i], a] == 0:
+                    active[depth + 1, num_active[depth + 1]] = active[depth, i]
+                    num_active[depth + 1] += 1
+            depth += 1
+            entering = True
+        else:
+            if depth == 0:
+                break
+            depth -= 1
+            if at_front[depth]:
+                begun -= 1
+                a = order[begun]
+            else:
+                a = order[n - ended]
+                ended -= 1
+            free |= one << np.uint64(a)
+    still_open = _open_nodes(depth, count, turn, price, child, keep, at_front, order, best - tolerance)
+    return best, nodes, still_open

@@ -1,0 +1,95 @@
+"""When to stop: a time limit and a watcher that may ask for an early end."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+Watch = Callable[[float, float, float], bool | None]
+"""Called now and then with (best error, bound, seconds); a true answer asks the search to stop."""
+
+INTERVAL = 0.1
+"""Seconds between two calls of the watcher."""
+
+
+class Clock:
+    """Counts seconds, passes progress to the watcher, and remembers whether that one asked for an end.
+
+    sign: -1 when the search minimizes minus the error that the watcher wants to see.
+    """
+
+    def __init__(self, limit: float, watch: Watch | None = None, *, sign: int = 1) -> None:
+        self._start = time.perf_counter()
+        self._limit = limit
+        self._watch = watch
+        self._sign = sign
+        self._next = 0.0
+        self.stopped = False
+        """True once the watcher asked for an end."""
+        self.compiling = 0.0
+        """Seconds spent compiling kernels: they come once for a machine and do not count against the limit."""
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the search began, compilation left out."""
+        return time.perf_counter() - self._start - self.compiling
+
+    @property
+    def left(self) -> float:
+        """Seconds left, 0 once the search must end."""
+        return 0.0 if self.stopped else max(0.0, self._limit - self.seconds)
+
+    def report(self, error: float, bound: float) -> bool:
+        """Tell the watcher where the search stands; True when the search must end."""
+        now = self.seconds
+        if self._watch is not None and now >= self._next:
+            self._next = now + INTERVAL
+            self.stopped = bool(self._watch(self._sign * error, self._sign * bound, now)) or self.stopped
+        return self.left <= 0
+
+    def share(self, fraction: float, *, sign: int = 1) -> Clock:
+        """A clock that ends after a fraction of the time left, and with this one."""
+        return _Share(self, fraction, sign)
+
+    @contextmanager
+    def without_compilation(self) -> Iterator[None]:
+        """Leave what numba compiles inside this block out of the count."""
+        from numba.core import event
+
+        class Stopwatch(event.Listener):
+            depth, start = 0, 0.0
+
+            def on_start(listener, event: object) -> None:
+                if listener.depth == 0:
+                    listener.start = time.perf_counter()
+                listener.depth += 1  # a kernel compiles the kernels that it calls
+
+            def on_end(listener, event: object) -> None:
+                listener.depth -= 1
+                if listener.depth == 0:
+                    self.compiling += time.perf_counter() - listener.start
+
+        stopwatch = Stopwatch()
+        event.register("numba:compile", stopwatch)  # type: ignore[no-untyped-call]
+        try:
+            yield
+        finally:
+            event.unregister("numba:compile", stopwatch)  # type: ignore[no-untyped-call]
+
+
+class _Share(Clock):
+    """Part of another clock's time."""
+
+    def __init__(self, whole: Clock, fraction: float, sign: int) -> None:
+        super().__init__(whole.left * fraction, lambda error, bound, _: whole.report(error, bound), sign=sign)
+        self._whole = whole
+        self._begun = whole.seconds
+
+    @property
+    def seconds(self) -> float:
+        return self._whole.seconds - self._begun
+
+    @property
+    def left(self) -> float:
+        return min(self._whole.left, super().left)

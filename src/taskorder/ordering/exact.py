@@ -1,0 +1,141 @@
+"""The proven optimum: best-first branch and bound in deterministic rounds.
+
+The pool holds open nodes (a fixed beginning, a fixed ending, a lower bound). Each round takes the few with the
+smallest bounds and searches below each, depth first, for a fixed number of nodes; what is still open goes back into the
+pool. Rounds exchange incumbents only at their ends, so the answer does not depend on how many threads ran them.
+"""
+
+from __future__ import annotations
+
+import heapq
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskorder.checks import Ints
+from taskorder.ordering.clock import Clock
+from taskorder.ordering.constraints import Bools
+from taskorder.ordering.problem import Problem
+from taskorder.ordering.symmetry import symmetries
+
+MAX_EXACT = 62
+"""Most open visits that the bit masks of the kernel can hold."""
+RELATIVE_TOLERANCE = 1e-9
+ABSOLUTE_TOLERANCE = 1e-12
+"""Proven means: no allowed order is better by more than 1e-9 of the error plus 1e-12 of the error before learning."""
+
+LANES = 8
+FIRST_SLICE = 2_000
+SLICE = 50_000
+MAX_POOL = 1_000_000
+
+Node = tuple[float, tuple[int, ...], tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Best order found, its error, and a bound below every allowed order."""
+
+    order: Ints
+    error: float
+    bound: float
+    nodes: int
+
+    @property
+    def complete(self) -> bool:
+        """True when no allowed order can be better."""
+        return self.bound >= self.error
+
+
+def tolerance(problem: Problem, error: float) -> float:
+    """How much better an order must be to count as better."""
+    return RELATIVE_TOLERANCE * abs(error) + ABSOLUTE_TOLERANCE * abs(problem.e)
+
+
+def prove(problem: Problem, start: Ints, clock: Clock, floor: float = -np.inf) -> Proof:
+    """Minimize the error of `problem` from the feasible order `start` until proven or until the clock stops it.
+
+    floor: a bound that is already known.
+    """
+    from taskorder.ordering._branch import branch, order_error
+
+    best = order_error(problem.e, problem.r.copy(), problem.h.copy(), problem.C, problem.G, start)
+    order = start.copy()
+    if problem.size <= 1:
+        return Proof(order, best, best, 0)
+    precedes, images = symmetries(problem)
+    margin = tolerance(problem, best)
+    lam = np.full(len(problem.r), 0.1)
+
+    def explore(node: Node, error: float, limit: int) -> tuple[float, Ints, int, list[Node]]:
+        """Search below one node; positions in and out are those of the whole problem."""
+        known, begin, end = node
+        part = descend(problem, begin, end)
+        keep, masks = part.tasks, _masks(precedes[np.ix_(part.tasks, part.tasks)])
+        directions = _directions(images, begin, keep)
+        local = np.zeros(len(keep), np.int64)
+        value, nodes, still_open = branch(
+            part.e, part.r, part.h, part.C, part.G, *masks, directions,
+            error, local, margin, known, lam.copy() if begin or end else lam, limit,
+        )  # fmt: skip
+        found = np.concatenate([np.array(begin, np.int64), keep[local], np.array(end, np.int64)])
+        children: list[Node] = []
+        for row, begun, ended, bound in zip(*still_open, strict=True):
+            tail = tuple(keep[row[len(row) - ended :]].tolist())
+            children.append((float(bound), begin + tuple(keep[row[:begun]].tolist()), tail + end))
+        return value, found, nodes, children
+
+    pool: list[Node] = [(floor, (), ())]
+    nodes, limit = 0, FIRST_SLICE
+    with ThreadPoolExecutor(os.cpu_count()) as threads:  # starts no thread before it is given work
+        while pool and pool[0][0] < best - margin and len(pool) < MAX_POOL:
+            if nodes and clock.report(best, pool[0][0]):
+                break
+            batch = [heapq.heappop(pool) for _ in range(min(LANES, len(pool)))]
+            run = map if len(batch) == 1 else threads.map
+            results = list(run(partial(explore, error=best, limit=limit), batch))
+            for value, found, visited, children in results:
+                nodes += visited
+                if value < best:
+                    best, order = value, found
+                for node in children:
+                    heapq.heappush(pool, node)
+            limit = SLICE
+    bound = min(pool[0][0], best) if pool and pool[0][0] < best - margin else best
+    return Proof(order, best, bound, nodes)
+
+
+def descend(problem: Problem, begin: Sequence[int], end: Sequence[int]) -> Problem:
+    """The open problem between a fixed beginning and a fixed ending; its `tasks` are positions in `problem`."""
+    from taskorder.ordering._branch import fix_last, visit_first
+
+    part = replace(problem, tasks=np.arange(problem.size))
+    for step, position in [(visit_first, p) for p in begin] + [(fix_last, p) for p in reversed(end)]:
+        k, m = part.r.shape
+        r, h, C, G = np.empty((k, m - 1)), np.empty((k, m - 1)), np.empty((m - 1, m - 1)), np.empty((m - 1, m - 1))
+        keep, at = np.empty(m - 1, np.int64), int(np.flatnonzero(part.tasks == position)[0])
+        e = step(at, m, part.e, part.r, part.h, part.C, part.G, part.tasks, r, h, C, G, keep)
+        part = replace(part, tasks=keep, e=e, r=r, h=h, C=C, G=G)
+    return replace(part, precedes=problem.precedes[np.ix_(part.tasks, part.tasks)])
+
+
+def _masks(precedes: Bools) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """For each visit the bit masks of those that must come before it and after it."""
+    bits = np.uint64(1) << np.arange(len(precedes), dtype=np.uint64)
+    before = (precedes * bits[:, None]).sum(axis=0, dtype=np.uint64)
+    return before, (precedes * bits).sum(axis=1, dtype=np.uint64)
+
+
+def _directions(images: Ints, begin: Sequence[int], keep: Ints) -> NDArray[np.int8]:
+    """For each symmetry that fixes the whole beginning: -1, 0 or 1 as it maps a kept visit down, to itself or up.
+
+    A beginning extended by a visit that maps down has an equivalent order that comes earlier in the alphabet.
+    """
+    fixed = np.array(begin, np.int64)
+    fixing = images[(images[:, fixed] == fixed).all(axis=1)]
+    return np.ascontiguousarray(np.sign(fixing[:, keep] - keep), np.int8)

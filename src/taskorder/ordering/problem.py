@@ -1,0 +1,102 @@
+"""What is left to order, in the one form that every solver shares.
+
+Let r be the residual row vector after the tasks learned so far, W the diagonal task weights and v_j the residual of
+task j at the moment it is visited. Visiting all open tasks once leaves the error
+
+    e - 2 h.v + v G v^T,    e = r W r^T,  h = r W C,  G = C W C,
+
+so an open problem is (e, r, h, G, C) restricted to the open tasks. Learned tasks, weights, a general output similarity
+(one row r and h for each row of a factor of Co) and a fixed ending all change these numbers, never the solver.
+Negating (e, h, G) turns minimizing into maximizing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from taskorder.checks import Floats, Ints
+from taskorder.theory.error import output_factor
+
+
+@dataclass(frozen=True)
+class Problem:
+    """n open visits and the state that decides which sequence of them ends with the least error."""
+
+    tasks: Ints
+    """(n,) task index of each visit; a task that is visited twice stands here twice."""
+    e: float
+    """Weighted error now."""
+    r: Floats
+    """(k, n) residuals of the open visits, one row for each row of the factor of Co."""
+    h: Floats
+    """(k, n) = (r W C) on the open visits."""
+    C: Floats
+    """(n, n) similarity between open visits."""
+    G: Floats
+    """(n, n) = (C W C) on the open visits."""
+    precedes: np.ndarray
+    """(n, n) bool, transitively closed: precedes[a, b] means visit a comes before visit b."""
+
+    @property
+    def size(self) -> int:
+        """Number of open visits."""
+        return len(self.tasks)
+
+    def negated(self) -> Problem:
+        """The problem whose smallest error is minus the largest error of this one."""
+        return replace(self, e=-self.e, h=-self.h, G=-self.G)
+
+    def error(self, order: Ints) -> float:
+        """The error after visiting positions `order` (a permutation of range(n)); O(k n^2)."""
+        return float(self.errors(order[None])[0])
+
+    def errors(self, orders: Ints) -> Floats:
+        """(b,) errors of many orders, (b, n) positions, all advanced together; 16 b k n bytes of state."""
+        rows = np.arange(len(orders))
+        e = np.full(len(orders), self.e)
+        r, h = (np.repeat(state[None], len(orders), axis=0) for state in (self.r, self.h))
+        for j in orders.T:
+            v = r[rows, :, j]
+            e -= (v * (2 * h[rows, :, j] - v * self.G[j, j][:, None])).sum(axis=1)
+            r -= v[:, :, None] * self.C[j][:, None]
+            h -= v[:, :, None] * self.G[j][:, None]
+        return e
+
+    def part(self, visits: Ints) -> Problem:
+        """The problem of ordering only some of the visits."""
+        return Problem(
+            tasks=self.tasks[visits],
+            e=self.e,
+            r=np.ascontiguousarray(self.r[:, visits]),
+            h=np.ascontiguousarray(self.h[:, visits]),
+            C=np.ascontiguousarray(self.C[np.ix_(visits, visits)]),
+            G=np.ascontiguousarray(self.G[np.ix_(visits, visits)]),
+            precedes=np.ascontiguousarray(self.precedes[np.ix_(visits, visits)]),
+        )
+
+
+def open_problem(
+    similarity: Floats,
+    output: Floats | None,
+    weights: Floats,
+    learned: Ints,
+    tasks: Ints,
+    precedes: np.ndarray,
+) -> Problem:
+    """The problem that is left after `learned`, with `tasks` to visit."""
+    r = output_factor(output, len(similarity))
+    for j in learned:
+        r = r - np.outer(r[:, j], similarity[j])
+    C = np.ascontiguousarray(similarity[np.ix_(tasks, tasks)])
+    rows = similarity[tasks]
+    return Problem(
+        tasks=tasks,
+        e=float((r * r).sum(axis=0) @ weights),
+        r=np.ascontiguousarray(r[:, tasks]),
+        h=np.ascontiguousarray((r * weights) @ rows.T),
+        C=C,
+        G=np.ascontiguousarray((rows * weights) @ rows.T),
+        precedes=precedes,
+    )

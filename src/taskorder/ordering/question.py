@@ -1,0 +1,97 @@
+"""What the user asked, checked once and put into the form that rules and solvers read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from taskorder import checks
+from taskorder.checks import Floats, Ints, task_index
+from taskorder.ordering.constraints import learned_tasks, open_tasks, precedence
+from taskorder.ordering.problem import Problem, open_problem
+from taskorder.records import Repair
+from taskorder.theory.nearest import nearest_correlation
+
+MAX_TASKS = 2000
+"""Beyond this a search step takes seconds and the matrices alone several hundred megabytes."""
+
+Task = str | int
+
+
+@dataclass(frozen=True)
+class Question:
+    """A checked similarity matrix with its constraints."""
+
+    given: Floats
+    """The matrix as given: the rules that only compare tasks read this one."""
+    similarity: Floats
+    """The correlation matrix nearest to it: every error is computed on this one."""
+    output: Floats | None
+    weights: Floats
+    weighted: bool
+    names: tuple[str, ...]
+    learned: Ints
+    before: tuple[tuple[Task, Task], ...]
+    first: Task | None
+    last: Task | None
+    seed: int
+    repair: Repair | None
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What happened to the input."""
+        return (self.repair.summary(),) if self.repair else ()
+
+    def problem(self, extra: Sequence[int] = ()) -> Problem:
+        """The open problem; `extra` adds further visits of tasks."""
+        tasks = np.concatenate([open_tasks(self.names, self.learned), np.array(extra, np.int64)])
+        precedes = precedence(tasks, self.names, self.before, self.first, self.last, self.learned)
+        return open_problem(self.similarity, self.output, self.weights, self.learned, tasks, precedes)
+
+    def pairs(self) -> list[tuple[int, int]]:
+        """`before` as task indices."""
+        return [(task_index(a, self.names, "before"), task_index(b, self.names, "before")) for a, b in self.before]
+
+
+def pose(
+    similarity: ArrayLike,
+    *,
+    output: ArrayLike | None,
+    weights: ArrayLike | None,
+    names: Sequence[str] | None,
+    before: Iterable[tuple[Task, Task]],
+    first: Task | None,
+    last: Task | None,
+    learned: Iterable[Task],
+    seed: int,
+    repair: bool,
+) -> Question:
+    """Check everything that solve and compare share."""
+    given = checks.square_matrix(similarity)
+    if len(given) > MAX_TASKS:
+        raise ValueError(
+            f"`similarity` must have at most {MAX_TASKS} tasks, got {len(given)}. Merge near-identical tasks first."
+        )
+    checks.correlation_entries(given)
+    if not repair:
+        checks.symmetric(given)
+        checks.positive_semidefinite((given + given.T) / 2)
+    repaired, report = nearest_correlation(given)
+    task_names = checks.task_names(names, len(given))
+    return Question(
+        given=given,
+        similarity=repaired,
+        output=checks.output_similarity(output, len(given)),
+        weights=checks.task_weights(weights, len(given)),
+        weighted=weights is not None,
+        names=task_names,
+        learned=learned_tasks(task_names, learned),
+        before=tuple(before),
+        first=first,
+        last=last,
+        seed=checks.seed_number(seed),
+        repair=report if report.distance > checks.SYMMETRY_TOLERANCE * len(given) else None,
+    )

@@ -1,0 +1,82 @@
+"""The ordering rules that need no search: by typicality and by the error now.
+
+Each returns positions into the open visits and obeys `precedes`: among the visits that are allowed, the best key goes
+next. Equal keys (to 12 decimals) go by the smaller position.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from taskorder.checks import Floats, Ints
+from taskorder.ordering.constraints import Bools
+from taskorder.ordering.problem import Problem
+
+DECIMALS = 12
+
+
+def typicality(similarity: Floats) -> Floats:
+    """(P,) sums t_mu = sum over nu != mu of C_mu,nu; an asymmetric C counts as (C + C.T) / 2.
+
+    >>> typicality(np.array([[1, .5], [.5, 1]])).tolist()
+    [0.5, 0.5]
+    """
+    sums = (similarity.sum(axis=0) + similarity.sum(axis=1)) / 2 - np.diagonal(similarity)
+    return np.asarray(np.round(sums, DECIMALS))
+
+
+def periphery_to_core(similarity: Floats, tasks: Ints, precedes: Bools) -> Ints:
+    """Least typical task first.
+
+    Typicality is taken on the matrix as given (not repaired), over all P tasks: a learned task is still part of the set
+    whose error counts.
+
+    >>> C = np.array([[1, .5, .5], [.5, 1, 0], [.5, 0, 1]])
+    >>> periphery_to_core(C, np.arange(3), np.zeros((3, 3), dtype=bool)).tolist()
+    [1, 2, 0]
+    """
+    return ascending(typicality(similarity)[tasks], precedes)
+
+
+def core_to_periphery(similarity: Floats, tasks: Ints, precedes: Bools) -> Ints:
+    """Most typical task first; the opposite of `periphery_to_core`."""
+    return ascending(-typicality(similarity)[tasks], precedes)
+
+
+def ascending(key: Floats, precedes: Bools) -> Ints:
+    """Positions by ascending key; under precedence the smallest key among the allowed goes next.
+
+    >>> ascending(np.array([2., 1., 3.]), np.zeros((3, 3), dtype=bool)).tolist()
+    [1, 0, 2]
+    """
+    if not precedes.any():
+        return np.argsort(key, kind="stable").astype(np.int64)
+    pending = precedes.sum(axis=0)
+    order = np.empty(len(key), dtype=np.int64)
+    for step in range(len(key)):
+        allowed = np.flatnonzero(pending == 0)
+        order[step] = best = allowed[key[allowed].argmin()]
+        pending = pending - precedes[best]
+        pending[best] = -1
+    return order
+
+
+def greedy(problem: Problem) -> Ints:
+    """At each step the allowed visit that leaves the least weighted error now; O(k n^2).
+
+    Visiting j lowers the error by v.(2 h_j - v G_jj), with v = r_j its residuals now.
+    """
+    r, h = problem.r.copy(), problem.h.copy()
+    diagonal = np.diagonal(problem.G)
+    pending = problem.precedes.sum(axis=0)
+    order = np.empty(problem.size, dtype=np.int64)
+    for step in range(problem.size):
+        allowed = np.flatnonzero(pending == 0)
+        gain = (r * (2 * h - r * diagonal)).sum(axis=0)[allowed]
+        order[step] = best = allowed[np.round(gain, DECIMALS).argmax()]
+        v = r[:, best].copy()
+        r -= np.multiply.outer(v, problem.C[best])
+        h -= np.multiply.outer(v, problem.G[best])
+        pending = pending - problem.precedes[best]
+        pending[best] = -1
+    return order

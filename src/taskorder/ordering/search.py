@@ -1,0 +1,289 @@
+"""The best order when there are too many visits for a proof: greedy starts, then annealing of parts in many sizes.
+
+A start is built along the lower bound (_greedy.py) and improved by insertions. Then one arm after another is pulled: heat a
+group of visits (relatives, neighbors in the order, or all of them), or every block of the order in turn as a problem of its
+own, to some temperature, cool it, and keep the result unless it is worse. Which group sizes and temperatures pay differs
+from matrix to matrix by orders of magnitude, so all are tried, and those that gained most for their cost are tried more
+often. A few orders from different starts are improved side by side, and one may take over how another places a group.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from taskorder.checks import Ints
+from taskorder.ordering.clock import Clock
+from taskorder.ordering.problem import Problem
+
+CLOSE = 1e-9
+"""The search ends when its error is this close to the bound, relative."""
+COOLING = 1 / 30
+"""Last temperature of an annealing, as a share of the first."""
+SHORT = 8
+"""Moves a visit in the shortest annealing."""
+SHARE = 0.1
+"""The longest annealing takes this share of the whole schedule."""
+NODES = 50
+"""Nodes of branch and bound in a block for each step of an annealing."""
+MAX_SHARED = 300
+"""Up to this many visits several orders are kept; above, time is better spent on one."""
+SLICE = 1e8
+"""Cost (about nanoseconds) between two looks at the clock."""
+
+
+def search(problem: Problem, *, seed: int, clock: Clock, bound: float = -np.inf, effort: float = 1.0) -> Ints:
+    """Positions of `problem` in the best order found.
+
+    problem: what to order; its `precedes` is obeyed. bound: a known lower bound; reaching it ends the search.
+    effort: multiplies the schedule, which takes about 0.05 s at 15 visits, 2.5 s at 50 and 10 s from 200 on; the clock only cuts
+    it short. The same seed gives the same order unless the clock did.
+    """
+    run = Search(problem, seed, clock, bound, effort)
+    run.start()
+    run.improve()
+    return run.order
+
+
+@dataclass
+class Arm:
+    """One way to improve an order, and the relative gain for its cost of late."""
+
+    kind: str
+    size: int
+    level: float
+    rate: float = 0.0
+
+    def expected_cost(self, n: int, steps: int) -> float:
+        """About what one pull costs with n visits."""
+        if self.kind == "exact":
+            return NODES * steps * n / self.size * (self.size**3 / 2 + 2000.0) / 3 + 0.3 * n**3
+        if self.kind == "blocks":
+            return 2.0 * n * steps * (self.size**2 + 1000.0) + 0.3 * n**3
+        return (steps + 3.0) * self.size * (0.6 * n**2 + 1000.0) + 1e5
+
+
+def make_arms(n: int) -> list[Arm]:
+    """All arms for n visits."""
+    levels = (0.1, 0.4, 1.5, 6.0)
+    arms = [Arm("all", n, level) for level in (*levels, 24.0)]
+    groups = [(kind, size) for size in (8, 32, 128) if size < n for kind in ("near", "stretch")]
+    arms += [Arm(kind, size, level) for kind, size in groups for level in levels]
+    arms += [Arm("blocks", size, level) for size in (24, 48, 96) if 2 * size <= n for level in (0.1, 0.5, 2.5)]
+    arms += [Arm("exact", size, 0.0) for size in (9, 12, 15, 18) if 4 * size <= 3 * n]
+    return arms + [Arm("cross", size, 0.1) for size in (8, 16, 32, 64, 128) if 2 * size <= n]
+
+
+class Walker:
+    """An order of one problem with its kernel state, improved by annealing groups of visits."""
+
+    def __init__(self, problem: Problem, order: Ints, random: np.ndarray, clock: Clock) -> None:
+        self.problem, self.random, self.clock = problem, random, clock
+        self.cost = 0.0
+        self.best, self.best_order = np.inf, order.copy()
+        self.reset(order)
+
+    def reset(self, order: Ints) -> None:
+        """Take another order."""
+        from taskorder.ordering._blocks import state
+
+        self.state = state(self.problem, order)
+        self.cost += 0.2 * self.problem.size**3 + 1e5
+
+    def walk(self, members: Ints, steps: int, hot: float, cold: float) -> None:
+        """Heat-bath moves of `members`, in slices; hot = 0 is descent."""
+        from taskorder.ordering._anneal import walk
+
+        n, now, done = self.problem.size, self.state, 0
+        while done < steps and self.clock.left > 0:
+            count = min(steps - done, max(4, int(SLICE / (1.3 * n * n + 500))))
+            ends = [hot * (cold / hot) ** (at / steps) if hot else 0.0 for at in (done, done + count)]
+            now.error, self.best, cost = walk(
+                count, ends[0], ends[1], members, now.error, now.order, now.pos, now.v, now.f, self.problem.C,
+                now.A, now.Phi, self.problem.precedes, self.best_order, self.best, self.random,
+            )  # fmt: skip
+            self.cost += cost
+            done += count
+
+    def cycle(self, members: Ints, steps: int, hot: float) -> None:
+        """Anneal `members` with `steps` moves each and descend; undo it if the error rose."""
+        kept = self.state
+        self.state = kept.copy()
+        self.cost += 0.5 * self.problem.size**2 + 1e5
+        self.walk(members, steps * len(members), hot, COOLING * hot)
+        self.walk(members, 3 * len(members), 0.0, 0.0)
+        least = min(kept.error, self.state.error)
+        if self.best < least - 1e-9 * abs(least):
+            self.reset(self.best_order)
+        if not self.state.error <= kept.error:
+            self.state = kept
+        self.best = self.state.error
+
+
+class Search:
+    """The state of one search: incumbent, arms, and the cost that is left."""
+
+    def __init__(self, problem: Problem, seed: int, clock: Clock, bound: float, effort: float) -> None:
+        n = problem.size
+        self.problem, self.clock, self.bound = problem, clock, bound
+        self.rng = np.random.default_rng(seed)
+        self.random = self.rng.integers(1, 2**63, 1, dtype=np.uint64)
+        self.order = first_order(problem.precedes)
+        self.error = problem.error(self.order)
+        self.budget = 1e9 * effort * min(0.05 * max(1.0, n / 15) ** 3.3, 0.05 * max(n, 1), 10.0)
+        self.spent = 0.0
+        self.walkers: list[Walker] = []
+
+    def done(self) -> bool:
+        """True when the clock, the bound or the schedule ends the search."""
+        close = self.error - self.bound <= CLOSE * abs(self.error)
+        return self.clock.report(self.error, self.bound) or close or self.spent >= self.budget
+
+    def offer(self, order: Ints) -> None:
+        """Take `order` as the incumbent if it is better, or as good and lexicographically first."""
+        error = self.problem.error(order)
+        tie = 1e-12 * abs(self.error) + 1e-15 * abs(self.problem.e)
+        if error < self.error - tie or (error <= self.error + tie and tuple(order) < tuple(self.order)):
+            self.order, self.error = order.copy(), error
+
+    def start(self) -> None:
+        """Greedy orders under a few strengths of the bound, each followed by descent."""
+        from taskorder.ordering._greedy import greedy
+
+        n = self.problem.size
+        for stretch in (1.0, 0.9, 1.2, 2.0) if n <= MAX_SHARED else (1.0,):
+            if n < 2 or self.done():
+                return
+            order = greedy(self.problem, stretch, self.clock)
+            self.spent += 4.0 * n**3 + 1e6
+            if order is not None:
+                self.offer(order)
+                walker = Walker(self.problem, order, self.random, self.clock)
+                walker.walk(np.arange(n), n * (6 if n <= MAX_SHARED else 1), 0.0, 0.0)
+                self.walkers.append(walker)
+                self.settle(walker, 0.0)
+
+    def settle(self, walker: Walker, cost: float) -> None:
+        """Book what a walker has spent since `cost`, and offer its order."""
+        self.spent += walker.cost - cost
+        if walker.state.error < self.error + 1e-9 * abs(self.error) and (walker.state.order != self.order).any():
+            self.offer(walker.state.order)
+
+    def improve(self) -> None:
+        """Pull arms until the search is done."""
+        n = self.problem.size
+        affordable = SHARE * self.budget
+        short = max(SHORT, 400 // max(n, 1))
+        arms = [arm for arm in make_arms(n) if arm.expected_cost(n, short) <= affordable] or make_arms(n)[:1]
+        while n > 2 and self.walkers and not self.done():
+            rates = np.array([arm.rate for arm in arms])
+            weights = 1 + len(arms) * rates / max(rates.sum(), 1e-300)
+            arm = arms[self.rng.choice(len(arms), p=weights / weights.sum())]
+            longer = np.log2(max(1.0, affordable / arm.expected_cost(n, short)))
+            steps = int(short * 2 ** self.rng.uniform(0, min(longer, 9)))
+            # First all walkers alike, then mostly the best one.
+            alike = self.rng.random() > self.spent / self.budget
+            walker = self.walkers[self.rng.integers(len(self.walkers))]
+            walker = walker if alike else min(self.walkers, key=lambda other: other.state.error)
+            error, cost, spent = walker.state.error, walker.cost, self.spent
+            self.pull(arm, walker, steps)
+            self.settle(walker, cost)
+            gain = (error - walker.state.error) / max(abs(walker.state.error), 1e-300)
+            arm.rate = 0.7 * arm.rate + gain / (self.spent - spent)
+
+    def pull(self, arm: Arm, walker: Walker, steps: int) -> None:
+        """Try one arm on one walker, whose order changes only for the better."""
+        n = self.problem.size
+        level = arm.level * 2 ** self.rng.uniform(-1, 1) / n
+        if arm.kind == "blocks":
+            self.sweep(arm, walker, lambda block: self.anneal(block, walker, level, steps))
+        elif arm.kind == "exact":
+            self.sweep(arm, walker, lambda block: self.solve(block, walker, NODES * steps))
+        elif arm.kind == "cross":
+            other = self.walkers[self.rng.integers(len(self.walkers))]
+            group = self.members(Arm(("near", "stretch")[self.rng.integers(2)], arm.size, 0), walker)
+            kept = walker.state
+            walker.reset(crossed(kept.order, kept.pos, other.state.pos, group, self.problem.precedes))
+            walker.walk(np.arange(n), 2 * n, 0.0, 0.0)
+            walker.cycle(group, SHORT, level)
+            if not walker.state.error <= kept.error:
+                walker.state = kept
+        else:
+            walker.cycle(self.members(arm, walker), steps, level)
+
+    def members(self, arm: Arm, walker: Walker) -> Ints:
+        """A group of visits: relatives of a random one, neighbors in the order, or a random draw."""
+        n = walker.problem.size
+        seed = int(self.rng.integers(n))
+        if arm.kind == "near":
+            return np.argsort(-np.abs(walker.problem.C[seed]), kind="stable")[: arm.size]
+        if arm.kind == "stretch":
+            start = max(0, min(n - arm.size, seed - arm.size // 2))
+            return np.ascontiguousarray(walker.state.order[start : start + arm.size])
+        return self.rng.permutation(n)[: arm.size]
+
+    def sweep(self, arm: Arm, walker: Walker, improve: Callable[[Problem], Ints]) -> None:
+        """Improve the blocks of an order, cut at random places, from first to last."""
+        from taskorder.ordering._blocks import sweep
+
+        n = self.problem.size
+        edges = sorted({0, n, *range(int(self.rng.integers(1, arm.size + 1)), n, arm.size)})
+        walker.cost += 0.3 * n**3 + 30.0 * n**2 + 3e5 * len(edges)
+        order = sweep(self.problem, walker.state.order, edges, lambda block: improve(block) if self.clock.left else None)
+        if (order != walker.state.order).any():
+            walker.reset(order)
+
+    def anneal(self, block: Problem, walker: Walker, level: float, steps: int) -> Ints:
+        """A block annealed in groups of several sizes."""
+        m = block.size
+        inner = Walker(block, np.arange(m), self.random, self.clock)
+        for _ in range(6 if m > 2 else 0):
+            size = max(2, round(m ** self.rng.uniform(0.3, 1)))
+            kind = ("near", "stretch", "all")[self.rng.integers(3)]
+            inner.cycle(self.members(Arm(kind, size, 0), inner), steps, level * 2 ** self.rng.uniform(-1, 1))
+        walker.cost += inner.cost
+        return inner.state.order
+
+    def solve(self, block: Problem, walker: Walker, nodes: int) -> Ints:
+        """A block by branch and bound with at most `nodes` nodes."""
+        from taskorder.ordering._branch import branch
+
+        m, k = block.size, len(block.r)
+        order = np.arange(m)
+        if m < 2:
+            return order
+        bits = np.uint64(1) << np.arange(m, dtype=np.uint64)
+        before = (block.precedes * bits[:, None]).sum(axis=0, dtype=np.uint64)
+        after = (block.precedes * bits).sum(axis=1, dtype=np.uint64)
+        error = walker.state.error
+        _, used, _ = branch(
+            block.e, block.r, block.h, block.C, block.G, before, after, np.zeros((0, m), np.int8),
+            block.error(order), order, 1e-12 * abs(error), -np.inf, np.full(k, 0.1), nodes,
+        )  # fmt: skip
+        walker.cost += used * k * (m**3 / 2 + 2000.0) / 3 + 1e5
+        return order
+
+
+def crossed(order: Ints, pos: Ints, other: Ints, group: Ints, precedes: np.ndarray) -> Ints:
+    """`order` with the visits of `group` at the places (`other`) that they have elsewhere, as far as `precedes` allows."""
+    key = pos.astype(float)
+    key[group] = other[group]
+    if precedes.any():
+        # A visit goes no earlier than any that must precede it: raise keys along the old order, which is allowed.
+        for j in order:
+            key[j] = max(key[j], key[precedes[:, j]].max(initial=-1.0))
+    return np.lexsort((pos, key))
+
+
+def first_order(precedes: np.ndarray) -> Ints:
+    """The lexicographically first order that obeys `precedes`."""
+    n = len(precedes)
+    waiting, order = precedes.sum(axis=0), np.empty(n, np.int64)
+    open_visits = np.ones(n, bool)
+    for at in range(n):
+        j = int(np.argmax(open_visits & (waiting == 0)))
+        order[at], open_visits[j] = j, False
+        waiting -= precedes[j]
+    return order

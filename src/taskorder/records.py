@@ -1,0 +1,150 @@
+"""The records that taskorder hands out: frozen dataclasses that survive a JSON round trip unchanged."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Repair:
+    """How far a similarity matrix had to move to become a correlation matrix."""
+
+    asymmetry: float
+    """Largest |C - C.T| before symmetrizing; 0 for a symmetric input."""
+    min_eigenvalue: float
+    """Smallest eigenvalue of the symmetrized input; negative when it was not positive semidefinite."""
+    distance: float
+    """Frobenius norm of the total change."""
+    largest_change: float
+    """Largest change of any one entry."""
+
+    def summary(self) -> str:
+        """One line for people."""
+        return (
+            f"repaired to the nearest correlation matrix: largest entry change {self.largest_change:.3g}, "
+            f"Frobenius distance {self.distance:.3g} (asymmetry {self.asymmetry:.3g}, "
+            f"smallest eigenvalue {self.min_eigenvalue:.3g})"
+        )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An order to train in, the error to expect, and where the answer came from."""
+
+    order: tuple[int, ...]
+    """`order[k]` is the index of the task at step k; tasks already learned are not repeated here."""
+    names: tuple[str, ...]
+    """Names of all P tasks, by task index (not by position in the order)."""
+    error: float
+    """Sum over tasks (times weights) of the error after the last step."""
+    task_errors: tuple[float, ...]
+    """Final error of each task, by task index, without weights."""
+    error_path: tuple[tuple[float, ...], ...]
+    """Row s is every task's error after s steps of `order`; row 0 is before the first step."""
+    rule: str
+    lower_bound: float | None = None
+    """No allowed order has a smaller error than this (for rule `worst`: an upper bound); None if unknown."""
+    proven: bool = False
+    """True only when the search proved that no allowed order is better (for `worst`: higher)."""
+    seconds: float = 0.0
+    options: Mapping[str, Any] = field(default_factory=dict)
+    """The options this plan was made with, as plain JSON values."""
+    notes: tuple[str, ...] = ()
+    """What the reader should know: repairs, chosen directions, exhausted time limits."""
+    repair: Repair | None = None
+    similarity_digest: str = ""
+    """SHA-256 of the similarity matrix as given (little-endian float64, row by row)."""
+    version: str = ""
+
+    @property
+    def named_order(self) -> tuple[str, ...]:
+        """The order as task names."""
+        return tuple(self.names[i] for i in self.order)
+
+    @property
+    def gap(self) -> float | None:
+        """Relative distance between error and bound: 0.02 means the optimum is at most 2 % better."""
+        if self.lower_bound is None:
+            return None
+        top = max(self.error, self.lower_bound)
+        return abs(self.error - self.lower_bound) / top if top > 0 else 0.0
+
+    def summary(self) -> str:
+        """A few lines for people: the order, the error, and how sure it is."""
+        lines = [
+            f"order   {' -> '.join(self.named_order)}",
+            f"error   {self.error:.6g} (sum over {len(self.names)} tasks; {self.rule})",
+            f"proof   {self._proof()}",
+            f"time    {self.seconds:.3g} s",
+        ]
+        return "\n".join([*lines, *(f"note    {note}" for note in self.notes)])
+
+    def _proof(self) -> str:
+        extreme = "higher" if self.rule == "worst" else "better"
+        if self.proven:
+            return f"proven: no allowed order is {extreme}"
+        if self.lower_bound is None:
+            return "none: this rule does not minimize the error"
+        bound = "upper" if self.rule == "worst" else "lower"
+        return f"not proven; {bound} bound {self.lower_bound:.6g}, gap {100 * (self.gap or 0.0):.3g} %"
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """Lossless JSON text; `Plan.from_json` gives back an equal plan."""
+        return json.dumps(asdict(self), indent=indent, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Plan:
+        """The plan that `to_json` wrote."""
+        try:
+            data = json.loads(text)
+        except json.JSONDecodeError as problem:
+            raise ValueError(f"`text` must be JSON written by Plan.to_json, got a parse error: {problem}.") from None
+        known = {f.name for f in fields(cls)}
+        if not isinstance(data, dict) or set(data) != known:
+            odd = sorted(set(data) ^ known) if isinstance(data, dict) else type(data).__name__
+            raise ValueError(f"`text` must be JSON written by Plan.to_json, got missing or unknown keys {odd}.")
+        for key in ("order", "names", "task_errors", "notes"):
+            data[key] = tuple(data[key])
+        data["error_path"] = tuple(tuple(row) for row in data["error_path"])
+        data["repair"] = None if data["repair"] is None else Repair(**data["repair"])
+        return cls(**data)
+
+
+@dataclass(frozen=True)
+class RuleScore:
+    """One row of a comparison."""
+
+    rule: str
+    order: tuple[int, ...]
+    error: float
+    quantile: float
+    """Share of random orders with a smaller error (ties count half): 0 is best, 0.5 is typical, 1 is worst."""
+    proven: bool = False
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Every rule on one similarity matrix, beside random orders."""
+
+    names: tuple[str, ...]
+    scores: tuple[RuleScore, ...]
+    """Best error first."""
+    random_mean: float
+    random_sem: float
+    """Standard error of `random_mean`; 0 when every allowed order was listed."""
+    random_std: float
+    random_count: int
+    random_exact: bool
+    """True when the random statistics come from every allowed order."""
+    best: float
+    worst: float
+    verdict: str
+    """A plain sentence on whether order matters here."""
+    notes: tuple[str, ...] = ()
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """JSON text of all fields."""
+        return json.dumps(asdict(self), indent=indent, allow_nan=False)

@@ -1,0 +1,1 @@
+"""Similarity matrices: reading and writing them."""

@@ -1,0 +1,1 @@
+"""The closed-form theory of task order, as pure functions."""

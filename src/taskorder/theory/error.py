@@ -1,0 +1,125 @@
+"""The error that remains after tasks are learned one after another, each to convergence.
+
+Theorem 3.1 of the paper, with C and Co permuted into learning order and U the strictly upper triangle of C:
+
+    error = || Co^{1/2} (I - (I + U)^{-1} C) ||_F^2.
+
+The same number comes from one Gauss-Seidel sweep over residuals R that are indexed by task, with R^T R = Co:
+
+    R <- R - R[:, j] C[j, :]    for j in order,
+
+which needs no inverse, gives every task's error after every step, and allows any sequence of visits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from taskorder.checks import (
+    SYMMETRY_TOLERANCE,
+    Floats,
+    output_similarity,
+    square_matrix,
+    symmetric,
+    task_weights,
+    visit_order,
+)
+
+
+def final_error(
+    similarity: ArrayLike, order: Iterable[int], output: ArrayLike | None = None, weights: ArrayLike | None = None
+) -> float:
+    """Sum over tasks (times `weights`) of the error after the last visit of `order`.
+
+    `similarity` is C, (P, P), symmetric with unit diagonal; it need not be positive semidefinite. `output` is Co,
+    (P, P); None is one shared readout (all ones). `order` may revisit tasks and leave tasks out.
+
+    >>> final_error([[1, 0.5], [0.5, 1]], [0, 1])
+    0.0625
+    >>> final_error([[1, 0.5], [0.5, 1]], [0, 1, 0, 1])
+    0.00390625
+    """
+    errors = task_errors(similarity, order, output)
+    return float(errors @ task_weights(weights, len(errors)))
+
+
+def task_errors(similarity: ArrayLike, order: Iterable[int], output: ArrayLike | None = None) -> Floats:
+    """(P,) error of each task, by task index, after the last visit of `order`; 1 for a task before any learning.
+
+    >>> task_errors([[1, 0.5], [0.5, 1]], [0, 1])
+    array([0.0625, 0.    ])
+    """
+    C = unit_diagonal_similarity(similarity)
+    R = output_factor(output_similarity(output, len(C)), len(C))
+    for j in visit_order(order, len(C)):
+        R -= np.outer(R[:, j], C[j])
+    return _column_errors(R)
+
+
+def error_path(similarity: ArrayLike, order: Iterable[int], output: ArrayLike | None = None) -> Floats:
+    """(len(order) + 1, P) table: row s is each task's error after s visits; row 0 is before any learning.
+
+    >>> error_path([[1, 0.5], [0.5, 1]], [0, 1])
+    array([[1.    , 1.    ],
+           [0.    , 0.25  ],
+           [0.0625, 0.    ]])
+    """
+    C = unit_diagonal_similarity(similarity)
+    visits = visit_order(order, len(C))
+    R = output_factor(output_similarity(output, len(C)), len(C))
+    path = np.empty((len(visits) + 1, len(C)))
+    path[0] = _column_errors(R)
+    for step, j in enumerate(visits, start=1):
+        R -= np.outer(R[:, j], C[j])
+        path[step] = _column_errors(R)
+    return path
+
+
+def closed_form_error(similarity: ArrayLike, order: Iterable[int], output: ArrayLike | None = None) -> float:
+    """The sum of task errors by the paper's formula, with its inverse: the reference for tests and benchmarks.
+
+    `order` must list each task once. Use `final_error` for everything else: it is faster and takes any visits.
+
+    >>> round(closed_form_error([[1, 0.5], [0.5, 1]], [0, 1]), 12)
+    0.0625
+    """
+    C = unit_diagonal_similarity(similarity)
+    visits = visit_order(order, len(C))
+    if not np.array_equal(np.sort(visits), np.arange(len(C))):
+        raise ValueError(f"`order` must list each of the {len(C)} tasks exactly once, got {visits.tolist()}.")
+    Co = output_similarity(output, len(C))
+    Co = np.ones_like(C) if Co is None else Co[np.ix_(visits, visits)]
+    C = C[np.ix_(visits, visits)]
+    residual = np.eye(len(C)) - np.linalg.inv(np.eye(len(C)) + np.triu(C, 1)) @ C
+    return float(np.trace(residual.T @ Co @ residual))
+
+
+def unit_diagonal_similarity(similarity: ArrayLike) -> Floats:
+    """The checked C: symmetric with ones on the diagonal, of any definiteness."""
+    C = square_matrix(similarity)
+    off = np.abs(np.diagonal(C) - 1)
+    if off.max() > SYMMETRY_TOLERANCE:
+        where = int(off.argmax())
+        raise ValueError(
+            f"`similarity` must have ones on the diagonal, got {C[where, where]:.6g} for task {where + 1}. "
+            "A covariance becomes a correlation when divided by both standard deviations."
+        )
+    symmetric(C)
+    return C
+
+
+def output_factor(output: Floats | None, num_tasks: int) -> Floats:
+    """(k, P) rows R with R^T R = Co and k = rank(Co); one row of ones for a shared readout (None)."""
+    if output is None:
+        return np.ones((1, num_tasks))
+    values, vectors = np.linalg.eigh(output)
+    keep = values > 1e-12 * values[-1]
+    return np.ascontiguousarray((vectors[:, keep] * np.sqrt(values[keep])).T[::-1])
+
+
+def _column_errors(R: Floats) -> Floats:
+    errors: Floats = np.einsum("ki,ki->i", R, R)
+    return errors

@@ -1,0 +1,35 @@
+"""What all tests share: hypothesis without deadlines, the goldens, and a strategy-friendly matrix maker."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import settings
+
+# The first call of a compiled kernel takes seconds, and CI machines are shared: time says nothing here.
+settings.register_profile("taskorder", deadline=None, derandomize=True, max_examples=50)
+settings.load_profile("taskorder")
+
+
+@pytest.fixture(scope="session")
+def goldens() -> dict[str, dict[str, Any]]:
+    """Best, worst, mean and all optimal orders of five small graphs, by brute force (tests/make_goldens.py)."""
+    return json.loads((Path(__file__).parent / "goldens.json").read_text())
+
+
+@pytest.fixture(scope="session")
+def make_correlation() -> Callable[..., np.ndarray]:
+    """A function (num_tasks, seed, rank=None) -> correlation matrix of random unit vectors, positive semidefinite."""
+
+    def make(num_tasks: int, seed: int, rank: int | None = None) -> np.ndarray:
+        vectors = np.random.default_rng(seed).standard_normal((num_tasks, rank or num_tasks + 1))
+        vectors[:, 0] += 0.5
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        matrix = vectors @ vectors.T
+        np.fill_diagonal(matrix, 1.0)
+        return (matrix + matrix.T) / 2
+
+    return make

@@ -1,0 +1,52 @@
+import time
+
+from taskorder.ordering.clock import Clock
+
+
+def test_a_clock_ends_at_its_limit():
+    clock = Clock(0.05)
+    assert not clock.report(1.0, 0.0)
+    assert 0 < clock.left <= 0.05
+    time.sleep(0.06)
+    assert clock.report(1.0, 0.0)
+    assert clock.left == 0
+    assert not clock.stopped
+
+
+def test_the_watcher_sees_the_sign_it_wants_and_may_stop_the_search():
+    seen = []
+
+    def watch(error, bound, seconds):
+        seen.append((error, bound))
+        return True
+
+    clock = Clock(60, watch, sign=-1)
+    assert clock.report(-2.0, -3.0)
+    assert seen == [(2.0, 3.0)]
+    assert clock.stopped
+    assert clock.share(0.5).left == 0
+
+
+def test_a_share_ends_with_its_part_and_with_the_whole():
+    clock = Clock(60)
+    part = clock.share(0.001)
+    assert part.left <= 0.06
+    time.sleep(0.07)
+    assert part.report(1.0, 0.0)
+    assert not clock.report(1.0, 0.0)
+    stopping = Clock(60, lambda *state: True)
+    part = stopping.share(0.5, sign=-1)
+    assert part.report(1.0, 0.0)
+    assert stopping.stopped
+
+
+def test_compilation_does_not_count():
+    clock = Clock(60)
+    with clock.without_compilation():
+        from numba import njit
+
+        njit(lambda x: x + 1)(1)
+    assert clock.compiling > 0.01
+    before = clock.seconds
+    clock.compiling += 0.5
+    assert clock.seconds < before

@@ -1,0 +1,91 @@
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from taskorder import chain, compare, final_error, solve
+from taskorder.ordering.solve import RULES
+
+from .questions import correlation, questions
+from .reference import allowed_orders
+from .reference import final_error as plain_error
+
+
+@settings(max_examples=20)
+@given(questions(min_size=1, max_size=6))
+def test_statistics_equal_enumeration(question):
+    similarity, options = question
+    result = compare(similarity, **options)
+    scored = {key: options.get(key) for key in ("output", "weights")}
+    limits = {key: value for key, value in options.items() if key not in scored}
+    orders = list(allowed_orders(len(similarity), **limits))
+    errors = np.array([plain_error(similarity, o, **scored, learned=options["learned"]) for o in orders])
+    assert result.random_exact
+    assert result.random_count == len(orders)
+    assert (result.random_mean, result.random_std) == pytest.approx((errors.mean(), errors.std()), rel=1e-7, abs=1e-9)
+    assert (result.best, result.worst) == pytest.approx((errors.min(), errors.max()), rel=1e-7, abs=1e-10)
+    assert {score.rule for score in result.scores} == set(RULES) - {"random"}
+    for score in result.scores:
+        assert score.error == pytest.approx(
+            plain_error(similarity, score.order, **scored, learned=options["learned"]), rel=1e-9, abs=1e-11
+        )
+        below, at_most = (errors < score.error - 1e-8).mean(), (errors <= score.error + 1e-8).mean()
+        assert below - 1e-12 <= score.quantile <= at_most + 1e-12
+
+
+def test_sampled_statistics_agree_with_the_whole_truth():
+    similarity = correlation(9, 5)
+    exact = compare(similarity[:8, :8])
+    sampled = compare(similarity, num_random=4000)
+    assert exact.random_exact
+    assert not sampled.random_exact
+    assert sampled.random_count == 4000
+    from taskorder import expected_random_error
+
+    truth = expected_random_error(similarity)
+    assert truth.exact
+    assert abs(sampled.random_mean - truth.mean) < 4 * sampled.random_sem
+    assert sampled.random_std == pytest.approx(truth.std, rel=0.1)
+
+
+def test_best_first_and_worst_last():
+    result = compare(chain(6, 0.7))
+    errors = [score.error for score in result.scores]
+    assert errors == sorted(errors)
+    assert result.scores[0].error == pytest.approx(solve(chain(6, 0.7)).error, rel=1e-12)
+    assert result.scores[0].quantile < 0.01
+    assert result.scores[-1].rule == "worst"
+    assert result.scores[-1].quantile > 0.99
+
+
+@pytest.mark.parametrize(
+    ("matrix", "sentence"),
+    [
+        (np.eye(4), "Order does not matter here"),
+        (chain(6, 0.8), "Order matters here"),
+        (chain(4, 0.01), "hardly matters"),
+    ],
+)
+def test_the_verdict_is_plain(matrix, sentence):
+    assert sentence in compare(matrix).verdict
+
+
+def test_rules_that_cannot_use_weights_are_still_scored_under_them():
+    weights = [5, 1, 1, 1]
+    result = compare(chain(4, 0.6), weights=weights)
+    for score in result.scores:
+        assert score.error == pytest.approx(final_error(chain(4, 0.6), score.order, weights=weights))
+
+
+def test_json_holds_everything():
+    result = compare(chain(4, 0.6), names=["a", "b", "c", "d"])
+    data = json.loads(result.to_json())
+    assert data["names"] == ["a", "b", "c", "d"]
+    assert len(data["scores"]) == len(RULES) - 1
+    assert data["verdict"] == result.verdict
+
+
+def test_a_foolish_sample_size_is_refused():
+    with pytest.raises(ValueError, match="`num_random` must be an integer of at least 2, got 1"):
+        compare(chain(4, 0.5), num_random=1)

@@ -1,0 +1,137 @@
+"""Constraints: the closure, the meaning of each option, and the texts of the refusals."""
+
+import itertools
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from taskorder.ordering.constraints import closure, components, learned_tasks, open_tasks, precedence, respects
+
+NAMES = ("A", "B", "C", "D")
+ALL = np.arange(4)
+
+
+def allowed(precedes):
+    """Every order that keeps the precedence."""
+    return [p for p in itertools.permutations(range(len(precedes))) if respects(np.array(p, dtype=int), precedes)]
+
+
+def test_open_tasks_leaves_out_what_is_learned():
+    assert open_tasks(NAMES).tolist() == [0, 1, 2, 3]
+    assert open_tasks(NAMES, ["C", 0]).tolist() == [1, 3]
+    assert open_tasks(NAMES, list(NAMES)).tolist() == []
+    assert learned_tasks(NAMES, ["C", 0]).tolist() == [2, 0]
+
+
+@pytest.mark.parametrize(
+    ("learned", "text"),
+    [
+        (["X"], "`learned` must name a known task, got 'X'. Tasks: A, B, C, D."),
+        (["A", 0], "`learned` must list a task at most once, got A twice."),
+        ([4], "`learned` must list task indices from 0 to 3, got 4."),
+        ("A", "`learned` must be a list of tasks, got the text 'A'. Write ['A']."),
+    ],
+)
+def test_open_tasks_refuses(learned, text):
+    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
+        open_tasks(NAMES, learned)
+
+
+@settings(max_examples=60)
+@given(st.integers(1, 8).flatmap(lambda n: st.tuples(st.just(n), st.sets(st.tuples(*2 * [st.integers(0, n - 1)])))))
+def test_closure_is_the_closure_or_names_a_real_cycle(case):
+    size, pairs = case
+    labels = [f"t{i}" for i in range(size)]
+    reach = np.zeros((size, size), dtype=bool)
+    for a, b in pairs:
+        reach[a, b] = True
+    for _ in range(size):
+        reach |= (reach.astype(int) @ reach.astype(int)) > 0
+    if not reach.diagonal().any():
+        assert (closure(size, pairs, labels) == reach).all()
+        return
+    with pytest.raises(ValueError, match="`before` must not contain a cycle") as caught:
+        closure(size, pairs, labels)
+    cycle = [int(t[1:]) for t in str(caught.value).split("got ")[1].split(". ")[0].split(" before ")]
+    assert cycle[0] == cycle[-1]
+    assert all(pair in pairs for pair in itertools.pairwise(cycle))
+
+
+def test_cycle_is_spelled_out_by_name():
+    with pytest.raises(ValueError, match=r"^`before` must not contain a cycle, got A before B before C before A\."):
+        precedence(ALL, NAMES, before=[("A", "B"), ("B", "C"), ("C", "A"), ("D", "A")])
+
+
+def test_options_mean_what_they_say():
+    orders = allowed(precedence(ALL, NAMES, before=[("D", "B")], first="C", last=0))
+    assert orders == [(2, 3, 1, 0)]
+    orders = allowed(precedence(ALL, NAMES, before=[("A", "D")]))
+    assert len(orders) == 12
+    assert all(p.index(0) < p.index(3) for p in orders)
+    assert not precedence(ALL, NAMES).any()
+
+
+def test_learned_tasks_satisfy_what_waits_for_them():
+    tasks = open_tasks(NAMES, ["B"])
+    assert not precedence(tasks, NAMES, before=[("B", "A")], learned=["B"]).any()
+    with pytest.raises(ValueError, match=r"`before` must not ask for A before B, which is already in `learned`\."):
+        precedence(tasks, NAMES, before=[("A", "B")], learned=["B"])
+
+
+def test_copies_are_visited_in_order_and_only_first_visits_wait():
+    tasks = np.array([0, 1, 2, 1])  # A B C and B once more
+    precedes = precedence(tasks, NAMES[:3], before=[("B", "A")])
+    assert precedes[1, 3]
+    assert precedes[1, 0]
+    assert not precedes[3, 0]
+    assert not precedes[0, 3]
+    ends = allowed(precedence(tasks, NAMES[:3], first="B", last="B"))
+    assert {(tasks[p[0]], tasks[p[-1]]) for p in ends} == {(1, 1)}
+    assert allowed(precedence(tasks, NAMES[:3], before=[("B", "A")], last="B"))
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"before": [("A", "A")]}, "`before` must name two different tasks in each pair, got A before itself."),
+        ({"before": ["AB"]}, "`before` must be pairs (a, b) of tasks, got 'AB'."),
+        ({"before": [("A", "B", "C")]}, "`before` must be pairs (a, b) of tasks, got ('A', 'B', 'C')."),
+        ({"before": [("A", "Z")]}, "`before` must name a known task, got 'Z'. Tasks: A, B, C, D."),
+        (
+            {"first": "A", "last": "A"},
+            "`first` and `last` must be different tasks unless only one visit is open, got A for both.",
+        ),
+        (
+            {"first": "A", "before": [("B", "A")]},
+            "`first` must not contradict `before`, got first A but B before A.",
+        ),
+        ({"last": "A", "before": [("A", "B")]}, "`last` must not contradict `before`, got last A but A before B."),
+        ({"first": "Q"}, "`first` must name a known task, got 'Q'. Tasks: A, B, C, D."),
+    ],
+)
+def test_precedence_refuses(options, text):
+    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
+        precedence(ALL, NAMES, **options)
+
+
+@pytest.mark.parametrize("option", ["first", "last"])
+def test_a_learned_task_cannot_be_first_or_last(option):
+    with pytest.raises(ValueError, match=f"`{option}` must name a task that is still to be learned, got A from"):
+        precedence(open_tasks(NAMES, ["A"]), NAMES, learned=["A"], **{option: "A"})
+
+
+def test_only_one_open_task_may_be_first_and_last():
+    tasks = open_tasks(NAMES, ["A", "B", "C"])
+    assert precedence(tasks, NAMES, first="D", last="D", learned=["A", "B", "C"]).tolist() == [[False]]
+    assert precedence(np.array([], dtype=int), NAMES, learned=NAMES).shape == (0, 0)
+
+
+def test_components_partition_and_do_not_touch():
+    linked = np.zeros((9, 9), dtype=bool)
+    for a, b in [(0, 5), (5, 7), (1, 2), (8, 2)]:
+        linked[a, b] = linked[b, a] = True
+    assert [part.tolist() for part in components(linked)] == [[0, 5, 7], [1, 2, 8], [3], [4], [6]]
+    assert components(np.zeros((0, 0), dtype=bool)) == []

@@ -1,0 +1,131 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from taskorder import chain, leaves, ring, tree
+from taskorder.ordering.clock import Clock
+from taskorder.ordering.exact import prove
+from taskorder.ordering.listing import all_errors, all_orders, order_at
+from taskorder.ordering.optimum import allowed, listed, minimize, root_bound
+from taskorder.ordering.question import pose
+from taskorder.ordering.symmetry import symmetries
+
+from .questions import correlation, questions
+
+
+def problem_of(similarity, **options):
+    defaults = dict.fromkeys(["output", "weights", "names", "first", "last"])
+    return pose(similarity, **{**defaults, "before": (), "learned": (), "seed": 0, "repair": True, **options}).problem()
+
+
+def feasible(problem):
+    return np.array(sorted(range(problem.size), key=lambda visit: problem.precedes[:, visit].sum()))
+
+
+@given(questions(min_size=2))
+def test_branch_and_bound_equals_listing(question):
+    similarity, options = question
+    problem = problem_of(similarity, **options)
+    for posed in (problem, problem.negated()):
+        proof = prove(posed, feasible(posed), Clock(60))
+        best = listed(posed)
+        assert proof.complete
+        assert proof.error == pytest.approx(best.error, rel=1e-8, abs=1e-11 * abs(posed.e))
+        assert posed.error(proof.order) == pytest.approx(proof.error, rel=1e-9, abs=1e-12)
+        assert not np.tril(posed.precedes[np.ix_(proof.order, proof.order)]).any()
+
+
+@given(questions(min_size=2))
+def test_root_bound_is_below_every_order(question):
+    similarity, options = question
+    problem = problem_of(similarity, **options)
+    for posed in (problem, problem.negated()):
+        errors = posed.errors(allowed(all_orders(posed.size), posed.precedes))
+        assert root_bound(posed) <= errors.min() + 1e-9 * abs(posed.e)
+
+
+@given(questions(min_size=2, max_size=6))
+def test_listing_kernels_equal_the_plain_recursion(question):
+    similarity, options = question
+    problem = problem_of(similarity, **options)
+    orders = all_orders(problem.size)
+    np.testing.assert_allclose(all_errors(problem), problem.errors(orders), rtol=1e-9, atol=1e-12)
+    assert all((order_at(i, problem.size) == row).all() for i, row in enumerate(orders))
+
+
+@pytest.mark.parametrize("num_rows", [1, 9])
+def test_listing_in_threads_equals_the_plain_recursion(num_rows):
+    output = None if num_rows == 1 else correlation(9, 5)
+    problem = problem_of(correlation(9, 4), output=output)
+    errors = all_errors(problem)
+    picks = np.random.default_rng(0).integers(len(errors), size=300)
+    orders = np.array([order_at(int(i), 9) for i in picks])
+    np.testing.assert_allclose(errors[picks], problem.errors(orders), rtol=1e-9)
+
+
+def test_listing_refuses_what_does_not_fit():
+    with pytest.raises(ValueError, match="at most 11 open visits"):
+        all_errors(problem_of(chain(12, 0.5)))
+
+
+@pytest.mark.parametrize(
+    ("matrix", "count"),
+    [(chain(6, 0.7), 1), (ring(7, 0.7), 13), (ring(8, 0.6), 15), (tree(7, 0.6), 1), (leaves(8, 0.8), 7)],
+)
+def test_symmetries_of_graphs(matrix, count):
+    """Without the exchange of twins: chain 2, ring 2 P, and for the trees only swaps of whole branches remain."""
+    problem = problem_of(matrix)
+    _, images = symmetries(problem)
+    assert len(images) == count
+    for image in images:
+        np.testing.assert_allclose(matrix[np.ix_(image, image)], matrix, atol=1e-12)
+        assert sorted(image) == list(range(len(matrix)))
+
+
+def test_twins_are_tasks_that_may_trade_places():
+    problem = problem_of(leaves(4, 0.7))
+    precedes, _ = symmetries(problem)
+    assert np.argwhere(precedes).tolist() == [[0, 1], [2, 3]]
+    precedes, _ = symmetries(problem_of(leaves(4, 0.7), before=[(0, 2)]))
+    assert np.argwhere(precedes).tolist() == [[0, 2]]
+
+
+@pytest.mark.parametrize("matrix", [ring(9, 0.6), leaves(9, 0.8), tree(9, 0.7), np.full((9, 9), 0.3) + 0.7 * np.eye(9)])
+def test_symmetric_matrices_are_still_solved_exactly(matrix):
+    problem = problem_of(matrix)
+    proof = prove(problem, np.arange(9), Clock(60))
+    assert proof.complete
+    assert proof.error == pytest.approx(float(all_errors(problem).min()), rel=1e-9)
+
+
+def test_the_answer_does_not_depend_on_the_number_of_threads(monkeypatch):
+    problem = problem_of(chain(13, 0.6))
+    answers = []
+    for count in (1, 2, 5):
+        monkeypatch.setattr("os.cpu_count", lambda count=count: count)
+        proof = prove(problem, np.arange(13), Clock(120))
+        answers.append((proof.order.tolist(), proof.error, proof.nodes))
+    assert answers[0] == answers[1] == answers[2]
+
+
+def test_a_stopped_proof_keeps_an_honest_bound():
+    problem = problem_of(correlation(40, 3))
+    start, floor = np.arange(40), root_bound(problem)
+    proof = prove(problem, start, Clock(0.3), floor)
+    assert not proof.complete
+    assert 0 < floor <= proof.bound < proof.error <= problem.error(start)
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 1000))
+def test_independent_blocks_are_solved_apart(seed):
+    block = np.kron(np.eye(2), np.ones((5, 5)))
+    shuffle = np.random.default_rng(seed).permutation(10)
+    matrix = (np.kron(np.eye(2), correlation(5, seed)) * block)[np.ix_(shuffle, shuffle)]
+    problem = problem_of(matrix)
+    proof = minimize(problem, seed=0, clock=Clock(60))
+    assert proof.complete
+    assert sorted(proof.order) == list(range(10))
+    assert proof.error == pytest.approx(2 * listed(problem_of(correlation(5, seed))).error, rel=1e-8, abs=1e-10)
+    assert problem.error(proof.order) == pytest.approx(proof.error, rel=1e-9, abs=1e-12)

@@ -1,0 +1,94 @@
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from taskorder import chain, solve
+from taskorder.ordering import visits
+from taskorder.ordering.question import pose
+
+from .questions import correlation, questions
+from .reference import final_error
+
+
+def best_sequence(similarity, budget, learned=(), before=(), first=None, last=None, **options):
+    """Smallest error over every sequence of `budget` visits that learns each open task at least once."""
+    size = len(similarity)
+    best = np.inf
+    for sequence in product(range(size), repeat=budget):
+        if not set(range(size)) <= set(sequence) | set(learned):
+            continue
+        met = {task: sequence.index(task) for task in set(sequence)}
+        if first is not None and sequence[0] != first:
+            continue
+        if last is not None and sequence[-1] != last:
+            continue
+        if all(a in learned or met[a] < met[b] for a, b in before):
+            best = min(best, final_error(similarity, sequence, learned=learned, **options))
+    return best
+
+
+@settings(max_examples=25)
+@given(questions(min_size=2, max_size=4), st.integers(0, 2))
+def test_a_visit_budget_equals_enumeration(question, extra):
+    similarity, options = question
+    budget = len(similarity) - len(options["learned"]) + extra
+    plan = solve(similarity, visits=budget, **options)
+    assert plan.proven
+    assert plan.error == pytest.approx(best_sequence(similarity, budget, **options), rel=1e-8, abs=1e-11)
+    assert len(plan.order) <= budget
+    assert set(plan.order) | set(options["learned"]) == set(range(len(similarity)))
+
+
+@settings(max_examples=15)
+@given(questions(min_size=3, max_size=4))
+def test_the_exchange_for_large_budgets_is_allowed_and_never_below_the_truth(question):
+    similarity, options = question
+    budget = len(similarity) - len(options["learned"]) + 2
+    truth = best_sequence(similarity, budget, **options)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(visits, "MAX_CHOICES", 0)
+        plan = solve(similarity, visits=budget, **options)
+    assert not plan.proven
+    assert truth - 1e-9 <= plan.error <= solve(similarity, **options).error + 1e-9
+    assert 0 <= plan.lower_bound <= truth + 1e-9
+    met = {task: plan.order.index(task) for task in set(plan.order)}
+    assert all(a in options["learned"] or met[a] < met[b] for a, b in options.get("before", ()))
+    assert options.get("first") in (None, plan.order[0])
+    assert options.get("last") in (None, plan.order[-1])
+
+
+def test_insertion_errors_equal_full_evaluation():
+    similarity, output = correlation(6, 1), correlation(6, 2)
+    weights = np.arange(1.0, 7.0)
+    question = pose(similarity, output=output, weights=weights, names=None, before=(), first=None, last=None,
+                    learned=[3], seed=0, repair=True)  # fmt: skip
+    sequence = np.array([0, 5, 1, 5, 2, 4])
+    errors = visits.insertion_errors(question, sequence)
+    assert errors.shape == (7, 6)
+    for place, task in product(range(7), range(6)):
+        expected = final_error(similarity, np.insert(sequence, place, task), output, weights, [3])
+        assert errors[place, task] == pytest.approx(expected, rel=1e-9)
+
+
+def test_more_visits_never_hurt_and_the_plan_says_where_they_pay():
+    similarity = chain(5, 0.7)
+    errors = [solve(similarity, visits=budget).error for budget in range(5, 9)]
+    assert errors == sorted(errors, reverse=True)
+    assert errors[3] < 0.5 * errors[0]
+    assert any("repeats pay for" in note for note in solve(similarity, visits=7).notes)
+    assert "no repeat pays; 3 of the 5 visits are enough" in solve(np.eye(3), visits=5).notes
+
+
+def test_large_budgets_stay_within_the_time_limit():
+    plan = solve(correlation(40, 0), visits=60, time_limit=3)
+    assert plan.seconds < 8
+    assert plan.error < solve(correlation(40, 0), time_limit=1).error
+
+
+@pytest.mark.parametrize("visits_", [2, 2.5, "many"])
+def test_a_budget_below_one_visit_a_task_is_refused(visits_):
+    with pytest.raises(ValueError, match="`visits` must be at least 4"):
+        solve(chain(4, 0.5), visits=visits_)
