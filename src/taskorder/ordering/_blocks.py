@@ -1,14 +1,15 @@
 """The state of an order from scratch, and blocks: a stretch of an order as a problem of its own.
 
-With the visits in their order, U the strictly upper part of C and N = (I + U)^-1, the visit coefficients are v = r N, the
-rows of C carried to the end are F = N C, and so Phi = N G N^T. What stands before a block changes (e, r, h); what stands
-behind it, T, folds into (e, h, G): the rows of the block W carried through T are Y = (I + U_WW) F_W.
+With the visits in their order, U the strictly upper part of C and N = (I + U)^-1, the visit coefficients are v = r N,
+the rows of C carried to the end are F = N C, and so Phi = N G N^T. What stands before a block changes (e, r, h); what
+stands behind it, T, folds into (e, h, G): the rows of the block W carried through T are Y = (I + U_WW) F_W.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 from scipy.linalg import lapack
@@ -73,7 +74,7 @@ def sweep(problem: Problem, order: Ints, edges: list[int], improve: Callable[[Pr
     NG = N @ G
     e, r, h = problem.e, problem.r[:, order].copy(), problem.h[:, order].copy()
     new = order.copy()
-    for start, stop in zip(edges[:-1], edges[1:], strict=True):
+    for start, stop in pairwise(edges):
         W, T = slice(start, stop), slice(stop, None)
         x = r[:, T] @ N[T, T]
         end = h - x @ G[T]

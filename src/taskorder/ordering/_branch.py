@@ -19,55 +19,55 @@ from taskorder.ordering._bound import NEVER, price_children, row_bound
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
-def visit_first(j, m, e, r, h, C, G, keep, r2, h2, C2, G2, keep2):
-    """Child state after visiting open position j next; returns its e."""
-    for row in range(r.shape[0]):
-        v = r[row, j]
-        e -= v * (2.0 * h[row, j] - v * G[j, j])
+def visit_first(j, m, d, e, r, h, C, G, keep):
+    """State d + 1 <- state d (m open visits) after visiting its position j next."""
+    e[d + 1] = e[d]
+    for row in range(r.shape[1]):
+        v = r[d, row, j]
+        e[d + 1] -= v * (2.0 * h[d, row, j] - v * G[d, j, j])
         for i in range(m - 1):
-            k = i if i < j else i + 1
-            r2[row, i] = r[row, k] - v * C[j, k]
-            h2[row, i] = h[row, k] - v * G[j, k]
+            a = i if i < j else i + 1
+            r[d + 1, row, i] = r[d, row, a] - v * C[d, j, a]
+            h[d + 1, row, i] = h[d, row, a] - v * G[d, j, a]
     for i in range(m - 1):
         a = i if i < j else i + 1
-        keep2[i] = keep[a]
-        for k in range(j):
-            C2[i, k] = C[a, k]
-            G2[i, k] = G[a, k]
-        for k in range(j, m - 1):
-            C2[i, k] = C[a, k + 1]
-            G2[i, k] = G[a, k + 1]
-    return e
+        keep[d + 1, i] = keep[d, a]
+        for b in range(j):
+            C[d + 1, i, b] = C[d, a, b]
+            G[d + 1, i, b] = G[d, a, b]
+        for b in range(j, m - 1):
+            C[d + 1, i, b] = C[d, a, b + 1]
+            G[d + 1, i, b] = G[d, a, b + 1]
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
-def fix_last(j, m, e, r, h, C, G, keep, r2, h2, C2, G2, keep2):
-    """Child state after fixing open position j as the last one; returns its e."""
-    own = G[j, j]
-    for row in range(r.shape[0]):
-        v = r[row, j]
-        pull = h[row, j] - v * own
-        e -= v * (2.0 * h[row, j] - v * own)
+def fix_last(j, m, d, e, r, h, C, G, keep):
+    """State d + 1 <- state d (m open visits) after fixing its position j as the last one."""
+    own = G[d, j, j]
+    e[d + 1] = e[d]
+    for row in range(r.shape[1]):
+        v = r[d, row, j]
+        pull = h[d, row, j] - v * own
+        e[d + 1] -= v * (h[d, row, j] + pull)
         for i in range(m - 1):
-            k = i if i < j else i + 1
-            r2[row, i] = r[row, k]
-            h2[row, i] = h[row, k] - v * G[j, k] - C[j, k] * pull
+            a = i if i < j else i + 1
+            r[d + 1, row, i] = r[d, row, a]
+            h[d + 1, row, i] = h[d, row, a] - v * G[d, j, a] - C[d, j, a] * pull
     for i in range(m - 1):
         a = i if i < j else i + 1
-        keep2[i] = keep[a]
-        c = C[a, j]
-        g = G[a, j] - own * c
-        for k in range(j):
-            C2[i, k] = C[a, k]
-            G2[i, k] = G[a, k] - c * G[j, k] - g * C[j, k]
-        for k in range(j, m - 1):
-            C2[i, k] = C[a, k + 1]
-            G2[i, k] = G[a, k + 1] - c * G[j, k + 1] - g * C[j, k + 1]
-    return e
+        keep[d + 1, i] = keep[d, a]
+        c = C[d, a, j]
+        g = G[d, a, j] - own * c
+        for b in range(j):
+            C[d + 1, i, b] = C[d, a, b]
+            G[d + 1, i, b] = G[d, a, b] - c * G[d, j, b] - g * C[d, j, b]
+        for b in range(j, m - 1):
+            C[d + 1, i, b] = C[d, a, b + 1]
+            G[d + 1, i, b] = G[d, a, b + 1] - c * G[d, j, b + 1] - g * C[d, j, b + 1]
 
 
 @njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
-def _finish(e, r, h, C, G, m, keep, before, best, tail):
+def _finish(m, e, r, h, C, G, keep, before, best, tail):
     """Try every allowed order of the last m <= 3 visits; tail <- the best one below `best`, whose error is returned."""
     one = np.uint64(1)
     for i in range(m):
@@ -115,6 +115,15 @@ def order_error(e, r, h, C, G, order):
     return e
 
 
+@njit(cache=True, nogil=True)
+def _keep_best(order, begun, tail, count, best_order):
+    """best_order <- order with `count` visits of `tail` at `begun`; slices would take seconds to compile here."""
+    for i in range(len(order)):
+        best_order[i] = order[i]
+    for i in range(count):
+        best_order[begun + i] = tail[i]
+
+
 @njit(cache=True, nogil=True, error_model="numpy")
 def _open_nodes(depth, count, turn, price, child, keep, at_front, order, cut):
     """The untried children of every node on the current path: (orders, fixed at the front, at the back, bounds)."""
@@ -129,7 +138,8 @@ def _open_nodes(depth, count, turn, price, child, keep, at_front, order, cut):
         for t in range(turn[d], count[d]):
             if price[d, t] < cut:
                 place = begun if at_front[d] else n - ended - 1
-                orders[row] = order
+                for i in range(n):
+                    orders[row, i] = order[i]
                 orders[row, place] = keep[d, child[d, t]]
                 begins[row], ends[row], bounds[row] = begun + at_front[d], ended + (not at_front[d]), price[d, t]
                 row += 1
@@ -163,9 +173,15 @@ def branch(e0, r0, h0, C0, G0, before, after, symmetry, best, best_order, tolera
     active = np.zeros((n + 1, symmetry.shape[0]), np.int64)
     num_active = np.zeros(n + 1, np.int64)
     order, tail = np.zeros(n, np.int64), np.zeros(3, np.int64)
-    e[0], r[0], h[0], C[0], G[0], lam[0], floor[0] = e0, r0, h0, C0, G0, lam0, floor0
+    e[0], floor[0] = e0, floor0
     for i in range(n):
         keep[0, i] = i
+        for j in range(n):
+            C[0, i, j], G[0, i, j] = C0[i, j], G0[i, j]
+        for row in range(k):
+            r[0, row, i], h[0, row, i] = r0[row, i], h0[row, i]
+    for row in range(k):
+        lam[0, row] = lam0[row]
     for i in range(symmetry.shape[0]):
         active[0, i] = i
     num_active[0] = symmetry.shape[0]
@@ -180,50 +196,25 @@ def branch(e0, r0, h0, C0, G0, before, after, symmetry, best, best_order, tolera
             count[depth], turn[depth] = 0, 0
             if m <= 3:
                 value = _finish(
-                    e[depth], r[depth], h[depth], C[depth], G[depth], m, keep[depth], before, best - tolerance, tail
+                    m, e[depth], r[depth], h[depth], C[depth], G[depth], keep[depth], before, best - tolerance, tail
                 )
                 if value < best - tolerance:
                     best = value
-                    best_order[:] = order
-                    best_order[begun : begun + m] = tail[:m]
+                    _keep_best(order, begun, tail, m, best_order)
             elif m == 4:  # 24 orders cost less than one bound
                 for j in range(4):
                     if before[keep[depth, j]] & free:
                         continue
-                    e[depth + 1] = visit_first(
-                        j,
-                        m,
-                        e[depth],
-                        r[depth],
-                        h[depth],
-                        C[depth],
-                        G[depth],
-                        keep[depth],
-                        r[depth + 1],
-                        h[depth + 1],
-                        C[depth + 1],
-                        G[depth + 1],
-                        keep[depth + 1],
-                    )
-                    value = _finish(
-                        e[depth + 1],
-                        r[depth + 1],
-                        h[depth + 1],
-                        C[depth + 1],
-                        G[depth + 1],
-                        3,
-                        keep[depth + 1],
-                        before,
-                        best - tolerance,
-                        tail,
-                    )
+                    visit_first(j, m, depth, e, r, h, C, G, keep)
+                    d = depth + 1
+                    value = _finish(3, e[d], r[d], h[d], C[d], G[d], keep[d], before, best - tolerance, tail)
                     if value < best - tolerance:
                         best = value
-                        best_order[:] = order
-                        best_order[begun] = keep[depth, j]
-                        best_order[begun + 1 : begun + 4] = tail
+                        order[begun] = keep[depth, j]
+                        _keep_best(order, begun + 1, tail, 3, best_order)
             else:
                 bound = e[depth]
+                steps, least = (30, 1e-3) if depth == 0 else (2, 0.1)
                 for j in range(m):
                     front[j], back[j] = 0.0, 0.0
                 for row in range(k):
@@ -235,8 +226,8 @@ def branch(e0, r0, h0, C0, G0, before, after, symmetry, best, best_order, tolera
                         G[depth],
                         m,
                         lam[depth, row],
-                        30 if depth == 0 else 2,
-                        1e-3 if depth == 0 else 0.1,
+                        steps,
+                        least,
                         need,
                         X,
                         L,
@@ -245,9 +236,10 @@ def branch(e0, r0, h0, C0, G0, before, after, symmetry, best, best_order, tolera
                     )
                     bound += value
                     if value > -NEVER:
-                        price_children(r[depth, row], h[depth, row], C[depth], G[depth], m, X, x, front, back)
+                        price_children(r[depth, row], C[depth], m, X, x, front, back)
                 if depth == 0:
-                    lam0[:] = lam[0]
+                    for row in range(k):
+                        lam0[row] = lam[0, row]
                 if bound < best - tolerance:
                     # The multiplier is tuned only a little here, so what the parent knew may be the better bound.
                     cut = best - tolerance - bound
@@ -287,40 +279,13 @@ def branch(e0, r0, h0, C0, G0, before, after, symmetry, best, best_order, tolera
             if at_front[depth]:
                 order[begun] = a
                 begun += 1
-                e[depth + 1] = visit_first(
-                    j,
-                    m,
-                    e[depth],
-                    r[depth],
-                    h[depth],
-                    C[depth],
-                    G[depth],
-                    keep[depth],
-                    r[depth + 1],
-                    h[depth + 1],
-                    C[depth + 1],
-                    G[depth + 1],
-                    keep[depth + 1],
-                )
+                visit_first(j, m, depth, e, r, h, C, G, keep)
             else:
                 ended += 1
                 order[n - ended] = a
-                e[depth + 1] = fix_last(
-                    j,
-                    m,
-                    e[depth],
-                    r[depth],
-                    h[depth],
-                    C[depth],
-                    G[depth],
-                    keep[depth],
-                    r[depth + 1],
-                    h[depth + 1],
-                    C[depth + 1],
-                    G[depth + 1],
-                    keep[depth + 1],
-                )
-            lam[depth + 1] = lam[depth]
+                fix_last(j, m, depth, e, r, h, C, G, keep)
+            for row in range(k):
+                lam[depth + 1, row] = lam[depth, row]
             free ^= one << np.uint64(a)
             num_active[depth + 1] = 0
             for i in range(num_active[depth]):

@@ -1,8 +1,9 @@
-"""A first order, built from the front: always visit next the task that raises the lower bound of what is left the least.
+"""A first order, built from the front: visit next the task that raises the lower bound of what is left the least.
 
-With K = G + (lam/2)(C + I) on the open visits, b = h + (lam/2) r and x = K^-1 b, the bound e - b K^-1 b rises by
-(r_j - x_j)^2 / (K^-1)_jj when j is visited next; then K^-1 loses the rank-one part that belongs to j, and x moves along it.
-So a step costs O(m^2). lam is tuned again by Newton's method on a fresh factorization each time a fifth of the visits is gone.
+With K = G + (lam/2)(C + I) on the open visits, b = h + (lam/2) r and x = K^-1 b, the bound e - b K^-1 b rises by (r_j
+- x_j)^2 / (K^-1)_jj when j is visited next; then K^-1 loses the rank-one part that belongs to j, and x moves along
+it. So a step costs O(m^2). lam is tuned again by Newton's method on a fresh factorization each time a fifth of the
+visits is gone.
 """
 
 # mypy: disable-error-code="untyped-decorator, no-untyped-def"
@@ -19,6 +20,9 @@ from taskorder.ordering.problem import Problem
 
 SHRINK = 0.8
 """The bound is tuned again when this share of the visits is left."""
+START = 1.0
+"""First lam. Newton comes down from it slowly, and that is wanted: the lam of the best bound makes K nearly singular,
+and the orders built on it are worse than those of a somewhat larger lam."""
 CHUNK = 50
 """Visits between two looks at the clock."""
 
@@ -76,7 +80,7 @@ def _advance(count, m, r, x, inverse, C, ids, waiting, precedes, order):
 
 
 def tune(r: Floats, h: Floats, C: Floats, G: Floats, lam: float, steps: int, clock: Clock) -> float:
-    """lam near the smallest b K^-1 b, by at most `steps` Newton steps; as given when no tried K is positive definite."""
+    """lam near the smallest b K^-1 b, by at most `steps` Newton steps; unchanged if no tried K is positive definite."""
     best, good = (np.inf, lam), None
     for _ in range(steps):
         if clock.left <= 0:
@@ -94,7 +98,7 @@ def tune(r: Floats, h: Floats, C: Floats, G: Floats, lam: float, steps: int, clo
         s = x @ C + x - r
         slope = 0.5 * float((x * s).sum()) - 0.5 * float((r * x).sum())
         change = 2 * slope / max(float((s * lapack.dpotrs(factor, s.T)[0].T).sum()), 1e-300)
-        if abs(change) < 1e-3 * abs(lam):
+        if abs(change) < 1e-3 * abs(lam) + 1e-9:
             break
         lam += change
     return best[1]
@@ -115,14 +119,14 @@ def greedy(problem: Problem, stretch: float, clock: Clock) -> Ints | None:
     ids, order = np.arange(n), np.empty(n, np.int64)
     e_r, e_h = problem.r.copy(), problem.h.copy()
     waiting = problem.precedes.sum(axis=0)
-    done, lam = 0, 1.0
+    done, lam = 0, START
     while done < n:
         if clock.left <= 0:
             return None
         m = n - done
         grid = np.ix_(ids, ids)
         C, G, r, h = problem.C[grid], problem.G[grid], e_r[:, ids], e_h[:, ids]
-        lam = tune(r, h, C, G, lam, (30 if n <= 300 else 15) if done == 0 else 4, clock)
+        lam = tune(r, h, C, G, lam, 30 if done == 0 else 4, clock)
         tried = lam + (stretch - 1) * abs(lam)
         factor = _factor(C, G, tried)
         while factor is None and tried < 1e6 * max(1.0, abs(lam)):

@@ -1,13 +1,16 @@
 """Insertion moves: an order with enough state to price a move of one visit to every other place, and to make it.
 
-Let F_t be the row C_t carried through every visit after t, and <x, y> = x W y^T. The state of an order is
-    Phi[s, t] = <F_s, F_t>,    f[t] = <F_t, rho>  (rho: the final residual, one for each row of r),    v[t] = r_t on its visit,
+Let F_t be the row C_t carried through every visit after t, <x, y> = x W y^T, and rho the final residual (one for each
+row of r). The state of an order is
+
+    Phi[s, t] = <F_s, F_t>,   f[t] = <F_t, rho>,   v[t] = r_t when t is visited,
     A[s, t] = what C_s has become at t just before t is visited (s before t; stored symmetrically).
-Taken out of its place, visit i leaves rho + v_i F_i, and F_t + A[t, i] F_i for the visits t before it. Put back at a place
-where its residual is u and its row ends as y, it leaves the error |rho_without|^2 - 2 u.<y, rho_without> + |u|^2 <y, y>. Past a
-neighbor t on the right y becomes y + C_it F_t; past one on the left y - C_it F_t (F_t without i). So one row operation of
-length n prices one place, and nothing but Phi, f and v is needed for it: G may be indefinite and r may have many rows.
-All arrays are indexed by visit, not by place, so a move never shifts them.
+
+Taken out of its place, visit i leaves rho' = rho + v_i F_i, and F_t + A[t, i] F_i for the visits t before it. Put
+back at a place where its residual is u and its row ends as y, it leaves the error <rho', rho'> - 2 u <y, rho'> + u^2
+<y, y>. Past a neighbor t on the right y becomes y + C_it F_t; past one on the left y - C_it F_t (F_t without i). So
+one row operation of length n prices one place; only Phi, f, v and A[i] are read, so G may be indefinite and r may
+have many rows. All arrays are indexed by visit, not by place, so a move never shifts them.
 """
 
 # mypy: disable-error-code="untyped-decorator, no-untyped-def"
@@ -90,7 +93,7 @@ def price(i, error, order, pos, v, f, C, A, Phi, precedes, cost, z, d, u):
 
 @njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
 def move(i, q, error, order, pos, v, f, C, A, Phi, work, d, u):
-    """Put visit i at place q, bring the whole state up to date and give the new error; `work` has 8 rows of n. O(n^2)."""
+    """Put visit i at place q, bring the whole state up to date, give the new error; `work` has 8 rows of n. O(n^2)."""
     n = len(order)
     k = v.shape[1]
     p = pos[i]

@@ -11,7 +11,7 @@ import heapq
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -114,14 +114,17 @@ def descend(problem: Problem, begin: Sequence[int], end: Sequence[int]) -> Probl
     """The open problem between a fixed beginning and a fixed ending; its `tasks` are positions in `problem`."""
     from taskorder.ordering._branch import fix_last, visit_first
 
-    part = replace(problem, tasks=np.arange(problem.size))
-    for step, position in [(visit_first, p) for p in begin] + [(fix_last, p) for p in reversed(end)]:
-        k, m = part.r.shape
-        r, h, C, G = np.empty((k, m - 1)), np.empty((k, m - 1)), np.empty((m - 1, m - 1)), np.empty((m - 1, m - 1))
-        keep, at = np.empty(m - 1, np.int64), int(np.flatnonzero(part.tasks == position)[0])
-        e = step(at, m, part.e, part.r, part.h, part.C, part.G, part.tasks, r, h, C, G, keep)
-        part = replace(part, tasks=keep, e=e, r=r, h=h, C=C, G=G)
-    return replace(part, precedes=problem.precedes[np.ix_(part.tasks, part.tasks)])
+    n, depth = problem.size, len(begin) + len(end)
+    e, keep = np.empty(depth + 1), np.empty((depth + 1, n), np.int64)
+    r, h, C, G = (np.empty((depth + 1, *table.shape)) for table in (problem.r, problem.h, problem.C, problem.G))
+    e[0], r[0], h[0], C[0], G[0], keep[0] = problem.e, problem.r, problem.h, problem.C, problem.G, np.arange(n)
+    steps = [(visit_first, position) for position in begin] + [(fix_last, position) for position in reversed(end)]
+    for d, (step, position) in enumerate(steps):
+        step(int(np.flatnonzero(keep[d, : n - d] == position)[0]), n - d, d, e, r, h, C, G, keep)
+    m, tasks = n - depth, keep[depth, : n - depth].copy()
+    r, h, C, G = r[depth, :, :m], h[depth, :, :m], C[depth, :m, :m], G[depth, :m, :m]
+    r, h, C, G = (np.ascontiguousarray(table) for table in (r, h, C, G))
+    return Problem(tasks, float(e[depth]), r, h, C, G, problem.precedes[np.ix_(tasks, tasks)])
 
 
 def _masks(precedes: Bools) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:

@@ -1,10 +1,11 @@
 """The best order when there are too many visits for a proof: greedy starts, then annealing of parts in many sizes.
 
-A start is built along the lower bound (_greedy.py) and improved by insertions. Then one arm after another is pulled: heat a
-group of visits (relatives, neighbors in the order, or all of them), or every block of the order in turn as a problem of its
-own, to some temperature, cool it, and keep the result unless it is worse. Which group sizes and temperatures pay differs
-from matrix to matrix by orders of magnitude, so all are tried, and those that gained most for their cost are tried more
-often. A few orders from different starts are improved side by side, and one may take over how another places a group.
+A start is built along the lower bound (_greedy.py) and improved by insertions. Then one arm after another is pulled:
+heat a group of visits (relatives, neighbors in the order, or all of them) to some temperature and cool it; or cut the
+order into blocks and treat each as a problem of its own, by annealing or by branch and bound; keep the result unless
+it is worse. Which sizes and temperatures pay differs from matrix to matrix by orders of magnitude, so all are tried,
+and those that gained most for their cost are tried more often. A few orders from different starts are improved side
+by side, and one may take over how another places a group.
 """
 
 from __future__ import annotations
@@ -17,29 +18,26 @@ import numpy as np
 from taskorder.checks import Ints
 from taskorder.ordering.clock import Clock
 from taskorder.ordering.problem import Problem
+from taskorder.ordering.walker import Walker
 
 CLOSE = 1e-9
 """The search ends when its error is this close to the bound, relative."""
-COOLING = 1 / 30
-"""Last temperature of an annealing, as a share of the first."""
 SHORT = 8
 """Moves a visit in the shortest annealing."""
 SHARE = 0.1
-"""The longest annealing takes this share of the whole schedule."""
+"""The longest annealing takes this share of what was spent so far: patience grows, and more effort only goes on."""
 NODES = 50
 """Nodes of branch and bound in a block for each step of an annealing."""
 MAX_SHARED = 300
 """Up to this many visits several orders are kept; above, time is better spent on one."""
-SLICE = 1e8
-"""Cost (about nanoseconds) between two looks at the clock."""
 
 
 def search(problem: Problem, *, seed: int, clock: Clock, bound: float = -np.inf, effort: float = 1.0) -> Ints:
     """Positions of `problem` in the best order found.
 
     problem: what to order; its `precedes` is obeyed. bound: a known lower bound; reaching it ends the search.
-    effort: multiplies the schedule, which takes about 0.05 s at 15 visits, 2.5 s at 50 and 10 s from 200 on; the clock only cuts
-    it short. The same seed gives the same order unless the clock did.
+    effort: multiplies the schedule, which takes about 0.05 s at 15 visits, 2.5 s at 50 and 10 s from 200 on; the clock
+    only cuts it short. The same seed gives the same order unless the clock did.
     """
     run = Search(problem, seed, clock, bound, effort)
     run.start()
@@ -73,53 +71,7 @@ def make_arms(n: int) -> list[Arm]:
     arms += [Arm(kind, size, level) for kind, size in groups for level in levels]
     arms += [Arm("blocks", size, level) for size in (24, 48, 96) if 2 * size <= n for level in (0.1, 0.5, 2.5)]
     arms += [Arm("exact", size, 0.0) for size in (9, 12, 15, 18) if 4 * size <= 3 * n]
-    return arms + [Arm("cross", size, 0.1) for size in (8, 16, 32, 64, 128) if 2 * size <= n]
-
-
-class Walker:
-    """An order of one problem with its kernel state, improved by annealing groups of visits."""
-
-    def __init__(self, problem: Problem, order: Ints, random: np.ndarray, clock: Clock) -> None:
-        self.problem, self.random, self.clock = problem, random, clock
-        self.cost = 0.0
-        self.best, self.best_order = np.inf, order.copy()
-        self.reset(order)
-
-    def reset(self, order: Ints) -> None:
-        """Take another order."""
-        from taskorder.ordering._blocks import state
-
-        self.state = state(self.problem, order)
-        self.cost += 0.2 * self.problem.size**3 + 1e5
-
-    def walk(self, members: Ints, steps: int, hot: float, cold: float) -> None:
-        """Heat-bath moves of `members`, in slices; hot = 0 is descent."""
-        from taskorder.ordering._anneal import walk
-
-        n, now, done = self.problem.size, self.state, 0
-        while done < steps and self.clock.left > 0:
-            count = min(steps - done, max(4, int(SLICE / (1.3 * n * n + 500))))
-            ends = [hot * (cold / hot) ** (at / steps) if hot else 0.0 for at in (done, done + count)]
-            now.error, self.best, cost = walk(
-                count, ends[0], ends[1], members, now.error, now.order, now.pos, now.v, now.f, self.problem.C,
-                now.A, now.Phi, self.problem.precedes, self.best_order, self.best, self.random,
-            )  # fmt: skip
-            self.cost += cost
-            done += count
-
-    def cycle(self, members: Ints, steps: int, hot: float) -> None:
-        """Anneal `members` with `steps` moves each and descend; undo it if the error rose."""
-        kept = self.state
-        self.state = kept.copy()
-        self.cost += 0.5 * self.problem.size**2 + 1e5
-        self.walk(members, steps * len(members), hot, COOLING * hot)
-        self.walk(members, 3 * len(members), 0.0, 0.0)
-        least = min(kept.error, self.state.error)
-        if self.best < least - 1e-9 * abs(least):
-            self.reset(self.best_order)
-        if not self.state.error <= kept.error:
-            self.state = kept
-        self.best = self.state.error
+    return arms + [Arm("cross", size, 0.1) for size in (8, 16, 32, 64, 128) if 2 * size <= n <= MAX_SHARED]
 
 
 class Search:
@@ -132,8 +84,8 @@ class Search:
         self.random = self.rng.integers(1, 2**63, 1, dtype=np.uint64)
         self.order = first_order(problem.precedes)
         self.error = problem.error(self.order)
-        self.budget = 1e9 * effort * min(0.05 * max(1.0, n / 15) ** 3.3, 0.05 * max(n, 1), 10.0)
-        self.spent = 0.0
+        self.unit = 1e9 * min(0.05 * max(1.0, n / 15) ** 3.3, 0.05 * max(n, 1), 10.0)
+        self.budget, self.spent = effort * self.unit, 0.0
         self.walkers: list[Walker] = []
 
     def done(self) -> bool:
@@ -149,17 +101,23 @@ class Search:
             self.order, self.error = order.copy(), error
 
     def start(self) -> None:
-        """Greedy orders under a few strengths of the bound, each followed by descent."""
+        """Greedy orders under a few strengths of the bound, followed by descent: of all, or with many visits of one."""
         from taskorder.ordering._greedy import greedy
 
         n = self.problem.size
-        for stretch in (1.0, 0.9, 1.2, 2.0) if n <= MAX_SHARED else (1.0,):
+        starts = []
+        for stretch in (1.0, 0.9, 1.2, 2.0) if n <= MAX_SHARED else (1.0, 2.0, 4.0):
             if n < 2 or self.done():
-                return
+                break
             order = greedy(self.problem, stretch, self.clock)
-            self.spent += 4.0 * n**3 + 1e6
+            self.spent += 4.0 * n**3 + 1e6 if n <= MAX_SHARED else 0.8 * n**3
             if order is not None:
                 self.offer(order)
+                starts.append(order)
+        if n > MAX_SHARED:
+            starts = [self.order]
+        for order in starts:
+            if not self.done():
                 walker = Walker(self.problem, order, self.random, self.clock)
                 walker.walk(np.arange(n), n * (6 if n <= MAX_SHARED else 1), 0.0, 0.0)
                 self.walkers.append(walker)
@@ -174,17 +132,18 @@ class Search:
     def improve(self) -> None:
         """Pull arms until the search is done."""
         n = self.problem.size
-        affordable = SHARE * self.budget
         short = max(SHORT, 400 // max(n, 1))
-        arms = [arm for arm in make_arms(n) if arm.expected_cost(n, short) <= affordable] or make_arms(n)[:1]
+        every = make_arms(n)
         while n > 2 and self.walkers and not self.done():
+            affordable = max(SHARE * self.spent, 0.5 * SHARE * self.unit)
+            arms = [arm for arm in every if arm.expected_cost(n, short) <= affordable] or every[:1]
             rates = np.array([arm.rate for arm in arms])
             weights = 1 + len(arms) * rates / max(rates.sum(), 1e-300)
             arm = arms[self.rng.choice(len(arms), p=weights / weights.sum())]
             longer = np.log2(max(1.0, affordable / arm.expected_cost(n, short)))
             steps = int(short * 2 ** self.rng.uniform(0, min(longer, 9)))
             # First all walkers alike, then mostly the best one.
-            alike = self.rng.random() > self.spent / self.budget
+            alike = self.rng.random() * (self.unit + 2 * self.spent) < self.unit
             walker = self.walkers[self.rng.integers(len(self.walkers))]
             walker = walker if alike else min(self.walkers, key=lambda other: other.state.error)
             error, cost, spent = walker.state.error, walker.cost, self.spent
@@ -231,8 +190,9 @@ class Search:
         n = self.problem.size
         edges = sorted({0, n, *range(int(self.rng.integers(1, arm.size + 1)), n, arm.size)})
         walker.cost += 0.3 * n**3 + 30.0 * n**2 + 3e5 * len(edges)
-        order = sweep(self.problem, walker.state.order, edges, lambda block: improve(block) if self.clock.left else None)
-        if (order != walker.state.order).any():
+        old = walker.state.order
+        order = sweep(self.problem, old, edges, lambda block: improve(block) if self.clock.left > 0 else None)
+        if (order != old).any():
             walker.reset(order)
 
     def anneal(self, block: Problem, walker: Walker, level: float, steps: int) -> Ints:
@@ -267,7 +227,7 @@ class Search:
 
 
 def crossed(order: Ints, pos: Ints, other: Ints, group: Ints, precedes: np.ndarray) -> Ints:
-    """`order` with the visits of `group` at the places (`other`) that they have elsewhere, as far as `precedes` allows."""
+    """`order` with the visits of `group` at the places that they have in `other`, as far as `precedes` allows."""
     key = pos.astype(float)
     key[group] = other[group]
     if precedes.any():

@@ -85,10 +85,9 @@ def solve(
     with clock.without_compilation() if _compiled(rule, question, visits) else nullcontext():
         answer = RULES[rule](question, visits, clock)
     notes = [*question.notes, *answer.notes]
-    if rule in ("optimal", "worst") and not answer.proven:
-        reason = "by request" if clock.stopped else "at the time limit" if clock.left <= 0 else ""
-        if reason:
-            notes.append(f"stopped {reason} before the search was finished; a longer run may find a better order")
+    if rule in ("optimal", "worst") and not answer.proven and clock.left <= 0:
+        reason = "by request" if clock.stopped else "at the time limit"
+        notes.append(f"stopped {reason} before the search was finished; a longer run may find a better order")
     options = {
         "rule": rule, "output": None if question.output is None else question.output.tolist(),
         "weights": question.weights.tolist() if question.weighted else None,
