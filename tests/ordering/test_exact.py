@@ -56,11 +56,11 @@ def test_listing_kernels_equal_the_plain_recursion(question):
 
 @pytest.mark.parametrize("num_rows", [1, 9])
 def test_listing_in_threads_equals_the_plain_recursion(num_rows):
-    output = None if num_rows == 1 else correlation(9, 5)
-    problem = problem_of(correlation(9, 4), output=output)
+    output = None if num_rows == 1 else correlation(10, 5)
+    problem = problem_of(correlation(10, 4), output=output)
     errors = all_errors(problem)
     picks = np.random.default_rng(0).integers(len(errors), size=300)
-    orders = np.array([order_at(int(i), 9) for i in picks])
+    orders = np.array([order_at(int(i), 10) for i in picks])
     np.testing.assert_allclose(errors[picks], problem.errors(orders), rtol=1e-9)
 
 

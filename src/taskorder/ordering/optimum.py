@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from taskorder.checks import Floats, Ints
 from taskorder.ordering.clock import Clock
@@ -14,6 +19,8 @@ LISTED = 8
 """Up to this many visits every order is tried with plain NumPy: nothing to compile, under 0.1 s."""
 FIRST_ATTEMPT = 0.3
 """Share of the time for the first proof attempt, before the search for a better order resumes."""
+SCHEDULE = 10.0
+"""Seconds that the whole schedule of the search takes, about; a longer time limit stretches it."""
 
 
 def minimize(problem: Problem, *, seed: int, clock: Clock) -> Proof:
@@ -35,13 +42,31 @@ def minimize(problem: Problem, *, seed: int, clock: Clock) -> Proof:
 def _minimize_part(problem: Problem, seed: int, clock: Clock) -> Proof:
     if problem.size <= LISTED:
         return listed(problem)
+    with one_blas_thread():
+        return _search_and_prove(problem, seed, clock)
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Many small matrix products: on a busy machine the threads of BLAS cost up to ten times what they bring."""
+    with _blas().limit(limits=1, user_api="blas"):
+        yield
+
+
+def _search_and_prove(problem: Problem, seed: int, clock: Clock) -> Proof:
     from taskorder.ordering.search import search
 
     floor = root_bound(problem)
-    order = search(problem, seed=seed, clock=clock, bound=floor)
-    proof = Proof(order, problem.error(order), floor, 0)
-    if problem.size > MAX_EXACT or proof.complete:
-        return proof
+    if problem.size > MAX_EXACT:
+        longer = clock.left / SCHEDULE if np.isfinite(clock.left) else 1.0
+        order = search(problem, seed=seed, clock=clock, bound=floor, effort=max(1.0, longer))
+        return Proof(order, problem.error(order), floor, 0)
+    order = search(problem, seed=seed, clock=clock, bound=floor, effort=0.3)
     proof = prove(problem, order, clock.share(FIRST_ATTEMPT), floor)
     if proof.complete or clock.left <= 0:
         return proof

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -28,6 +29,10 @@ SHARE = 0.1
 """The longest annealing takes this share of what was spent so far: patience grows, and more effort only goes on."""
 NODES = 50
 """Nodes of branch and bound in a block for each step of an annealing."""
+MAX_WALKERS = 4
+"""Orders that are improved side by side."""
+MAX_BEAM = 120
+"""Most visits for which beam search pays."""
 MAX_SHARED = 300
 """Up to this many visits several orders are kept; above, time is better spent on one."""
 
@@ -101,16 +106,13 @@ class Search:
             self.order, self.error = order.copy(), error
 
     def start(self) -> None:
-        """Greedy orders under a few strengths of the bound, followed by descent: of all, or with many visits of one."""
-        from taskorder.ordering._greedy import greedy
-
+        """Greedy and beam orders along the bound, then descent; the best few go on, with many visits only one."""
         n = self.problem.size
         starts = []
-        for stretch in (1.0, 0.9, 1.2, 2.0) if n <= MAX_SHARED else (1.0, 2.0, 4.0):
+        for make in self.starts():
             if n < 2 or self.done():
                 break
-            order = greedy(self.problem, stretch, self.clock)
-            self.spent += 4.0 * n**3 + 1e6 if n <= MAX_SHARED else 0.8 * n**3
+            order = make()
             if order is not None:
                 self.offer(order)
                 starts.append(order)
@@ -122,6 +124,31 @@ class Search:
                 walker.walk(np.arange(n), n * (6 if n <= MAX_SHARED else 1), 0.0, 0.0)
                 self.walkers.append(walker)
                 self.settle(walker, 0.0)
+        self.walkers = sorted(self.walkers, key=lambda walker: walker.state.error)[:MAX_WALKERS]
+
+    def starts(self) -> list[Callable[[], Ints | None]]:
+        """What `start` tries: beams from both ends or one, for few visits; greedy under some strengths of the bound."""
+        stretches = (1.0, 0.9, 1.2, 2.0) if self.problem.size <= MAX_SHARED else (1.0, 2.0, 4.0)
+        beams = [partial(self.beam, sides) for sides in (0, 1)] if self.problem.size <= MAX_BEAM else []
+        return beams + [partial(self.greedy, stretch) for stretch in stretches]
+
+    def greedy(self, stretch: float) -> Ints | None:
+        """One visit after another along the bound."""
+        from taskorder.ordering._greedy import greedy
+
+        n = self.problem.size
+        self.spent += 4.0 * n**3 + 1e6 if n <= MAX_SHARED else 0.8 * n**3
+        return greedy(self.problem, stretch, self.clock)
+
+    def beam(self, sides: int) -> Ints:
+        """The best of many partial orders side by side."""
+        from taskorder.ordering._beam import beam
+
+        now, order = self.problem, self.order.copy()
+        width = int(min(100, max(4, 2e9 / now.size**4)))
+        self.spent += 0.15 * width * now.size**4 * len(now.r) + 1e5
+        beam(now.e, now.r, now.h, now.C, now.G, now.precedes, width, sides, self.error, order)
+        return order
 
     def settle(self, walker: Walker, cost: float) -> None:
         """Book what a walker has spent since `cost`, and offer its order."""
