@@ -11,6 +11,7 @@ import argparse
 import itertools
 import json
 import math
+import os
 import resource
 import subprocess
 import sys
@@ -208,21 +209,60 @@ def large(sizes_: tuple[int, ...] = (50, 200, 1000), limits: tuple[float, ...] =
     return rows
 
 
+GROWTH = """
+import sys, time, resource, json
+sys.path.insert(0, "benchmarks")
+from instances import factor
+from ordering import problem_of
+from taskorder import solve
+from taskorder.ordering.clock import Clock
+from taskorder.ordering.optimum import one_blas_thread
+from taskorder.ordering.search import search
+size = int(sys.argv[1])
+matrix = factor(size, 0.3, 4 * size)
+solve(factor(12, 0.3, 48))
+problem = problem_of(matrix)
+with one_blas_thread():
+    start = time.perf_counter()
+    order = search(problem, seed=0, clock=Clock(1e9), effort=1e-9)
+    first = time.perf_counter() - start
+plan = solve(matrix, time_limit=10.0)
+memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+print(json.dumps([first, problem.error(order) / plan.error, plan.seconds, plan.proven, memory]))
+"""
+
+
 def growth() -> list[dict]:
-    """Seconds, error and peak memory by P, each in a process of its own; drawn when matplotlib is there."""
+    """By P, each in a process of its own: the first descended order, then solve with a limit of 10 s (factor .3 k=4P)."""
     rows = []
-    for size in (10, 20, 50, 100, 200, 500, 1000):
-        code = (
-            "import sys, time, resource, json; sys.path.insert(0, 'benchmarks'); from instances import factor\n"
-            f"from taskorder import solve; m = factor({size}, 0.3, {size // 2 + 1}); solve(factor(9, 0.3, 20))\n"
-            "t = time.perf_counter()\n"
-            "p = solve(m, time_limit=10.0); s = time.perf_counter() - t\n"
-            "print(json.dumps([s, p.error, p.proven, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024]))"
-        )
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-        took, error, proven, memory = json.loads(done.stdout)
-        rows.append({"P": size, "seconds": took, "error": error, "proven": proven, "peak MB": memory})
+    for size in (10, 14, 18, 22, 26, 30, 50, 100, 200, 500, 1000):
+        command = [sys.executable, "-c", GROWTH, str(size)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=Path(__file__).parents[1])
+        first, ratio, took, proven, memory = json.loads(done.stdout)
+        rows.append({"P": size, "first order s": first, "its error / final": ratio, "solve s": took,
+                     "proven": proven, "peak MB": memory})  # fmt: skip
+    draw_growth(rows)
     return rows
+
+
+def draw_growth(rows: list[dict]) -> None:
+    """Seconds and memory against P, log-log."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
+    sizes_ = [row["P"] for row in rows]
+    proven = [row for row in rows if row["proven"]]
+    left.loglog(sizes_, [row["first order s"] for row in rows], "o-", color="#0072B2", label="first descended order")
+    left.loglog([row["P"] for row in proven], [row["solve s"] for row in proven], "s-", color="#D55E00", label="proof")
+    left.set(xlabel="number of tasks P", ylabel="seconds", title="time")
+    left.legend(frameon=False)
+    right.loglog(sizes_, [row["peak MB"] for row in rows], "o-", color="#009E73")
+    right.set(xlabel="number of tasks P", ylabel="MB", title="peak memory of the process", ylim=(100, 1000))
+    RESULTS.mkdir(exist_ok=True)
+    figure.savefig(RESULTS / "growth.png", dpi=120)
 
 
 def compilation() -> list[dict]:
@@ -232,7 +272,7 @@ def compilation() -> list[dict]:
         code += "print(time.perf_counter() - t)"
         runs = [
             subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
-                           env={"NUMBA_CACHE_DIR": cache, "PATH": "/usr/bin:/bin"})
+                           env={**os.environ, "NUMBA_CACHE_DIR": cache})
             for _ in range(2)
         ]  # fmt: skip
     cold, warm = (float(run.stdout) for run in runs)

@@ -76,16 +76,22 @@ def positive_semidefinite(matrix: Floats, name: str = "similarity") -> None:
 
 
 def output_similarity(value: ArrayLike | None, num_tasks: int) -> Floats | None:
-    """The checked output similarity Co; None stands for all ones (one shared readout)."""
+    """The checked output similarity Co, a correlation matrix; None stands for all ones (one shared readout)."""
     if value is None:
         return None
+    matrix = output_entries(value, num_tasks)
+    symmetric(matrix, "output")
+    matrix = (matrix + matrix.T) / 2
+    positive_semidefinite(matrix, "output")
+    return matrix
+
+
+def output_entries(value: ArrayLike, num_tasks: int) -> Floats:
+    """Co with ones on the diagonal and entries in [-1, 1], not yet known to be a correlation matrix."""
     matrix = square_matrix(value, "output")
     if len(matrix) != num_tasks:
         raise ValueError(f"`output` must be {num_tasks} x {num_tasks} like `similarity`, got {len(matrix)} rows.")
     correlation_entries(matrix, "output")
-    symmetric(matrix, "output")
-    matrix = (matrix + matrix.T) / 2
-    positive_semidefinite(matrix, "output")
     return matrix
 
 
@@ -99,8 +105,8 @@ def task_weights(value: ArrayLike | None, num_tasks: int) -> Floats:
         raise ValueError(f"`weights` must be {num_tasks} numbers, got {value!r}.") from None
     if weights.shape != (num_tasks,):
         raise ValueError(f"`weights` must hold one number for each of the {num_tasks} tasks, got {weights.size}.")
-    if not np.isfinite(weights).all() or (weights < 0).any() or not (weights > 0).any():
-        raise ValueError(f"`weights` must be finite, at least 0 and not all 0, got {weights.tolist()}.")
+    if not (weights <= 1e100).all() or (weights < 0).any() or not (weights > 1e-100).any():
+        raise ValueError(f"`weights` must be at least 0, at most 1e100 and not all 0, got {weights.tolist()}.")
     return weights
 
 
@@ -138,8 +144,8 @@ def task_names(value: Sequence[str] | None, num_tasks: int) -> tuple[str, ...]:
 def task_index(task: Any, names: Sequence[str], option: str) -> int:
     """The index of a task given by name or by index."""
     if isinstance(task, str):
-        if task in names:
-            return names.index(task)
+        if task.strip() in names:
+            return names.index(task.strip())
         known = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
         raise ValueError(f"`{option}` must name a known task, got {task!r}. Tasks: {known}.")
     return int(visit_order([task], len(names), option)[0])
@@ -149,9 +155,13 @@ def seconds_limit(value: float | None) -> float:
     """A positive time limit; None means no limit."""
     if value is None:
         return math.inf
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not value > 0:
+    try:
+        seconds = float(value)
+    except (TypeError, ValueError):
+        seconds = 0.0
+    if isinstance(value, bool | str) or not seconds > 0:
         raise ValueError(f"`time_limit` must be a positive number of seconds or None, got {value!r}.")
-    return float(value)
+    return seconds
 
 
 def seed_number(value: int) -> int:

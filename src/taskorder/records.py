@@ -1,4 +1,4 @@
-"""The records that taskorder hands out: frozen dataclasses that survive a JSON round trip unchanged."""
+"""The records that taskorder hands out: frozen dataclasses, written as JSON; a Plan is also read back unchanged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ class Repair:
     asymmetry: float
     """Largest |C - C.T| before symmetrizing; 0 for a symmetric input."""
     min_eigenvalue: float
-    """Smallest eigenvalue of the symmetrized input; negative when it was not positive semidefinite."""
+    """Smallest eigenvalue of the symmetrized input; negative when it was not positive semidefinite. Above 300 tasks a
+    positive definite input gets 0 here."""
     distance: float
     """Frobenius norm of the total change."""
     largest_change: float
@@ -76,18 +77,25 @@ class Plan:
         """A few lines for people: the order, the error, and how sure it is."""
         lines = [
             f"order   {' -> '.join(self.named_order)}",
-            f"error   {self.error:.6g} (sum over {len(self.names)} tasks; {self.rule})",
+            f"error   {self.error:.6g} ({self._sum()} after the last step)",
+            f"rule    {self.rule}",
             f"proof   {self._proof()}",
             f"time    {self.seconds:.3g} s",
         ]
         return "\n".join([*lines, *(f"note    {note}" for note in self.notes)])
+
+    def _sum(self) -> str:
+        if len(self.names) == 1:
+            return "of the only task"
+        return f"{'weighted ' if self.options.get('weights') else ''}sum over {len(self.names)} tasks"
 
     def _proof(self) -> str:
         extreme = "higher" if self.rule == "worst" else "better"
         if self.proven:
             return f"proven: no allowed order is {extreme}"
         if self.lower_bound is None:
-            return "none: this rule does not minimize the error"
+            searched = self.rule in ("optimal", "worst")
+            return "not proven; no bound known" if searched else "none: this rule does not minimize the error"
         bound = "upper" if self.rule == "worst" else "lower"
         return f"not proven; {bound} bound {self.lower_bound:.6g}, gap {100 * (self.gap or 0.0):.3g} %"
 
@@ -109,7 +117,10 @@ class Plan:
         for key in ("order", "names", "task_errors", "notes"):
             data[key] = tuple(data[key])
         data["error_path"] = tuple(tuple(row) for row in data["error_path"])
-        data["repair"] = None if data["repair"] is None else Repair(**data["repair"])
+        try:
+            data["repair"] = None if data["repair"] is None else Repair(**data["repair"])
+        except TypeError:
+            raise ValueError(f"`text` must be JSON written by Plan.to_json, got repair {data['repair']!r}.") from None
         return cls(**data)
 
 
@@ -123,6 +134,8 @@ class RuleScore:
     quantile: float
     """Share of random orders with a smaller error (ties count half): 0 is best, 0.5 is typical, 1 is worst."""
     proven: bool = False
+    complete: bool = True
+    """False when the time limit cut the rule's own search short."""
 
 
 @dataclass(frozen=True)

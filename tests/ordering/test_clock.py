@@ -20,9 +20,9 @@ def test_the_watcher_sees_the_sign_it_wants_and_may_stop_the_search():
         seen.append((error, bound))
         return True
 
-    clock = Clock(60, watch, sign=-1)
+    clock = Clock(60, watch, unit=-2.0)
     assert clock.report(-2.0, -3.0)
-    assert seen == [(2.0, 3.0)]
+    assert seen == [(4.0, 6.0)]
     assert clock.stopped
     assert clock.share(0.5).left == 0
 
@@ -35,7 +35,7 @@ def test_a_share_ends_with_its_part_and_with_the_whole():
     assert part.report(1.0, 0.0)
     assert not clock.report(1.0, 0.0)
     stopping = Clock(60, lambda *state: True)
-    part = stopping.share(0.5, sign=-1)
+    part = stopping.share(0.5, unit=-1.0)
     assert part.report(1.0, 0.0)
     assert stopping.stopped
 

@@ -97,8 +97,11 @@ def test_copies_are_visited_in_order_and_only_first_visits_wait():
     ("options", "text"),
     [
         ({"before": [("A", "A")]}, "`before` must name two different tasks in each pair, got A before itself."),
-        ({"before": ["AB"]}, "`before` must be pairs (a, b) of tasks, got 'AB'."),
-        ({"before": [("A", "B", "C")]}, "`before` must be pairs (a, b) of tasks, got ('A', 'B', 'C')."),
+        ({"before": ["AB"]}, "`before` must be a list of pairs (a, b) of tasks, got 'AB'. Write [(a, b)]."),
+        (
+            {"before": [("A", "B", "C")]},
+            "`before` must be a list of pairs (a, b) of tasks, got ('A', 'B', 'C'). Write [(a, b)].",
+        ),
         ({"before": [("A", "Z")]}, "`before` must name a known task, got 'Z'. Tasks: A, B, C, D."),
         (
             {"first": "A", "last": "A"},

@@ -104,7 +104,7 @@ def test_inputs_stay_untouched():
         (([[1, 0.2]], [0]), "square"),
         (([[1, 0.2], [0.2, 1]], [0, 2]), "from 0 to 1, got 2"),
         (([[1, 0.2], [0.2, 1]], [0, 1], [[1, 0.2], [0.1, 1]]), "`output` must be symmetric"),
-        (([[1, 0.2], [0.2, 1]], [0, 1], None, [1, -1]), "`weights` must be finite"),
+        (([[1, 0.2], [0.2, 1]], [0, 1], None, [1, -1]), "`weights` must be at least 0"),
     ],
 )
 def test_bad_input_is_refused(arguments, message):

@@ -10,12 +10,12 @@ order on a slow machine.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from taskorder.ordering._jit import njit
 from taskorder.ordering._moves import move, price
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def draw(state):
     """A uniform number in [0, 1) from a 64-bit xorshift generator; `state` is one nonzero uint64, changed in place."""
     x = state[0]
@@ -26,7 +26,7 @@ def draw(state):
     return np.float64((x * np.uint64(2685821657736338717)) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+@njit(fastmath=True, error_model="numpy")
 def walk(steps, hot, cold, members, error, order, pos, v, f, C, A, Phi, precedes, best_order, best, random):
     """`steps` heat-bath moves while the temperature falls from `hot` to `cold` (0: descent); gives (error, best, cost).
 

@@ -3,13 +3,13 @@
 # mypy: disable-error-code="untyped-decorator, no-untyped-def"
 
 import numpy as np
-from numba import njit
 
 from taskorder.ordering._bound import NEVER, price_children, row_bound
 from taskorder.ordering._branch import fix_last, visit_first
+from taskorder.ordering._jit import njit
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def _copy(m, a, e, r, h, C, G, keep, b, e2, r2, h2, C2, G2, keep2):
     """State b of the second arrays <- state a of the first."""
     e2[b] = e[a]
@@ -21,7 +21,7 @@ def _copy(m, a, e, r, h, C, G, keep, b, e2, r2, h2, C2, G2, keep2):
             C2[b, i, j], G2[b, i, j] = C[a, i, j], G[a, i, j]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def beam(e0, r0, h0, C0, G0, precedes, width, side, best, best_order):
     """Keep the `width` partial orders of smallest bound at every size; returns the best error (and its order) if it is
     below `best`.

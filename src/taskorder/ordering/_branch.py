@@ -13,12 +13,12 @@ The bound of _bound.py prices the children of both ends, and the end with fewer 
 # mypy: disable-error-code="untyped-decorator, no-untyped-def"
 
 import numpy as np
-from numba import njit
 
 from taskorder.ordering._bound import NEVER, price_children, row_bound
+from taskorder.ordering._jit import njit
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
+@njit(error_model="numpy", fastmath=True)
 def visit_first(j, m, d, e, r, h, C, G, keep):
     """State d + 1 <- state d (m open visits) after visiting its position j next."""
     e[d + 1] = e[d]
@@ -40,7 +40,7 @@ def visit_first(j, m, d, e, r, h, C, G, keep):
             G[d + 1, i, b] = G[d, a, b + 1]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
+@njit(error_model="numpy", fastmath=True)
 def fix_last(j, m, d, e, r, h, C, G, keep):
     """State d + 1 <- state d (m open visits) after fixing its position j as the last one."""
     own = G[d, j, j]
@@ -66,7 +66,7 @@ def fix_last(j, m, d, e, r, h, C, G, keep):
             G[d + 1, i, b] = G[d, a, b + 1] - c * G[d, j, b + 1] - g * C[d, j, b + 1]
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
+@njit(error_model="numpy", fastmath=True)
 def _finish(m, e, r, h, C, G, keep, before, best, tail):
     """Try every allowed order of the last m <= 3 visits; tail <- the best one below `best`, whose error is returned."""
     one = np.uint64(1)
@@ -102,7 +102,7 @@ def _finish(m, e, r, h, C, G, keep, before, best, tail):
     return best
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
+@njit(error_model="numpy", fastmath=True)
 def order_error(e, r, h, C, G, order):
     """Error after visiting `order`; r and h are used up."""
     for j in order:
@@ -115,7 +115,7 @@ def order_error(e, r, h, C, G, order):
     return e
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def _keep_best(order, begun, tail, count, best_order):
     """best_order <- order with `count` visits of `tail` at `begun`; slices would take seconds to compile here."""
     for i in range(len(order)):
@@ -124,7 +124,7 @@ def _keep_best(order, begun, tail, count, best_order):
         best_order[begun + i] = tail[i]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def _open_nodes(depth, count, turn, price, child, keep, at_front, order, cut):
     """The untried children of every node on the current path: (orders, fixed at the front, at the back, bounds)."""
     n = len(order)
@@ -148,14 +148,15 @@ def _open_nodes(depth, count, turn, price, child, keep, at_front, order, cut):
     return orders[:row], begins[:row], ends[:row], bounds[:row]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def branch(e0, r0, h0, C0, G0, before, after, symmetry, best, best_order, tolerance, floor0, lam0, node_limit):
+@njit(error_model="numpy")
+def branch(e0, r0, h0, C0, G0, before, after, symmetry, best, best_order, relative, absolute, floor0, lam0, node_limit):
     """Search below one open problem; returns (best error, nodes, open nodes as `_open_nodes` gives them).
 
     before[j], after[j]: uint64 masks of the positions that must come before or after j.
     symmetry: (s, n) int8, for each relabeling that changes nothing the direction in which it moves a position; of
     equivalent orders only the lexicographically first is searched.
-    best, best_order: the incumbent; best_order is overwritten when an error smaller by `tolerance` is found.
+    best, best_order: the incumbent; best_order is overwritten when an error is found that is smaller by more than
+    relative * |best| + absolute, and nothing that cannot be that much smaller is searched.
     floor0: a known lower bound of this problem. lam0: (k,) starting multipliers, overwritten by those of the root.
     node_limit: past this many nodes the search stops; no open node means that nothing here beats the returned error.
     """
@@ -174,6 +175,7 @@ def branch(e0, r0, h0, C0, G0, before, after, symmetry, best, best_order, tolera
     num_active = np.zeros(n + 1, np.int64)
     order, tail = np.zeros(n, np.int64), np.zeros(3, np.int64)
     e[0], floor[0] = e0, floor0
+    goal = best - relative * abs(best) - absolute
     for i in range(n):
         keep[0, i] = i
         for j in range(n):
@@ -195,11 +197,9 @@ def branch(e0, r0, h0, C0, G0, before, after, symmetry, best, best_order, tolera
             nodes += 1
             count[depth], turn[depth] = 0, 0
             if m <= 3:
-                value = _finish(
-                    m, e[depth], r[depth], h[depth], C[depth], G[depth], keep[depth], before, best - tolerance, tail
-                )
-                if value < best - tolerance:
-                    best = value
+                value = _finish(m, e[depth], r[depth], h[depth], C[depth], G[depth], keep[depth], before, goal, tail)
+                if value < goal:
+                    best, goal = value, value - relative * abs(value) - absolute
                     _keep_best(order, begun, tail, m, best_order)
             elif m == 4:  # 24 orders cost less than one bound
                 for j in range(4):
@@ -207,9 +207,9 @@ def branch(e0, r0, h0, C0, G0, before, after, symmetry, best, best_order, tolera
                         continue
                     visit_first(j, m, depth, e, r, h, C, G, keep)
                     d = depth + 1
-                    value = _finish(3, e[d], r[d], h[d], C[d], G[d], keep[d], before, best - tolerance, tail)
-                    if value < best - tolerance:
-                        best = value
+                    value = _finish(3, e[d], r[d], h[d], C[d], G[d], keep[d], before, goal, tail)
+                    if value < goal:
+                        best, goal = value, value - relative * abs(value) - absolute
                         order[begun] = keep[depth, j]
                         _keep_best(order, begun + 1, tail, 3, best_order)
             else:
@@ -240,9 +240,9 @@ def branch(e0, r0, h0, C0, G0, before, after, symmetry, best, best_order, tolera
                 if depth == 0:
                     for row in range(k):
                         lam0[row] = lam[0, row]
-                if bound < best - tolerance:
+                if bound < goal:
                     # The multiplier is tuned only a little here, so what the parent knew may be the better bound.
-                    cut = best - tolerance - bound
+                    cut = min(goal - bound, NEVER)  # forbidden children stay forbidden even where there is no bound
                     few, many, sum_front, sum_back = 0, 0, 0.0, 0.0
                     for j in range(m):
                         a = keep[depth, j]
@@ -269,7 +269,7 @@ def branch(e0, r0, h0, C0, G0, before, after, symmetry, best, best_order, tolera
                                 slot -= 1
                             price[depth, slot], child[depth, slot] = value, j
                             count[depth] += 1
-        if turn[depth] < count[depth] and price[depth, turn[depth]] < best - tolerance:
+        if turn[depth] < count[depth] and price[depth, turn[depth]] < goal:
             if nodes >= node_limit:
                 break
             j = child[depth, turn[depth]]
@@ -305,5 +305,5 @@ def branch(e0, r0, h0, C0, G0, before, after, symmetry, best, best_order, tolera
                 a = order[n - ended]
                 ended -= 1
             free |= one << np.uint64(a)
-    still_open = _open_nodes(depth, count, turn, price, child, keep, at_front, order, best - tolerance)
+    still_open = _open_nodes(depth, count, turn, price, child, keep, at_front, order, goal)
     return best, nodes, still_open

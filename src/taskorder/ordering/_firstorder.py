@@ -7,10 +7,11 @@ a zero diagonal.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from taskorder.ordering._jit import njit
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def enumerate_orders(flow, linear, S, tail, precedes, tie):
     """The best order by depth-first listing; `tail[i]` bounds what positions i and later can add from below."""
     n = len(flow)
@@ -53,7 +54,7 @@ def enumerate_orders(flow, linear, S, tail, precedes, tie):
     return best_order
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract"})
+@njit(fastmath={"reassoc", "nsz", "contract"})
 def overlap(flow_low, flow_high, T_low, T_high):
     """sum_k (flow_low - flow_high)_k (T_high - T_low)_k; reassociation lets it use vector instructions."""
     total = 0.0
@@ -62,7 +63,7 @@ def overlap(flow_low, flow_high, T_low, T_high):
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def swap_delta(flow, linear, T, order, r, s):
     """Change of the objective when positions r and s change places; T is S in visiting order."""
     # The diagonals vanish, so k = r and k = s each take the pair itself along once, with the wrong sign.
@@ -71,7 +72,7 @@ def swap_delta(flow, linear, T, order, r, s):
     return delta + linear[r, b] + linear[s, a] - linear[r, a] - linear[s, b]
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def may_swap(order, precedes, r, s):
     """Whether the tasks at positions r < s may change places."""
     a, b = order[r], order[s]
@@ -81,7 +82,7 @@ def may_swap(order, precedes, r, s):
     return free
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def swap(T, order, r, s):
     """Let positions r and s change places."""
     order[r], order[s] = order[s], order[r]
@@ -91,7 +92,7 @@ def swap(T, order, r, s):
         T[k, r], T[k, s] = T[k, s], T[k, r]
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def best_insertion(flow, linear, T, order, precedes, r, tie):
     """Where moving position r lowers the objective most: (change, target, positions tried).
 
@@ -123,7 +124,7 @@ def best_insertion(flow, linear, T, order, precedes, r, tie):
     return best, target, tried
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def descend(flow, linear, S, order, precedes, tie, cursor, quiet, budget):
     """Swaps and insertions, position after position, until n of them in a row changed nothing or the budget is spent.
 

@@ -11,10 +11,10 @@ visits is gone.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from scipy.linalg import lapack
 
 from taskorder.checks import Floats, Ints
+from taskorder.ordering._jit import njit
 from taskorder.ordering.clock import Clock
 from taskorder.ordering.problem import Problem
 
@@ -27,7 +27,7 @@ CHUNK = 50
 """Visits between two looks at the clock."""
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@njit(fastmath=True)
 def _advance(count, m, r, x, inverse, C, ids, waiting, precedes, order):
     """Visit `count` of the m open tasks; r, x (k, m) and inverse (m, m) shrink in place with ids (m,), the open visits.
 

@@ -10,10 +10,11 @@ For one row of r the vectors r and h themselves are cheaper. Either way the last
 # mypy: disable-error-code="untyped-decorator, no-untyped-def"
 
 import numpy as np
-from numba import njit
+
+from taskorder.ordering._jit import njit
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
+@njit(error_model="numpy", fastmath=True)
 def list_one_row(e0, r0, h0, C, G, first, out):
     """out <- errors of all orders that begin with `first`, in lexicographic order; O(1) an order, amortized."""
     n = len(r0)
@@ -61,7 +62,7 @@ def list_one_row(e0, r0, h0, C, G, first, out):
         turn[depth] = 0
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
+@njit(error_model="numpy", fastmath=True)
 def list_many_rows(e0, A0, N0, C, G, first, out):
     """The same for a general output similarity, from A = r^T r and N = r^T h."""
     n = len(A0)

@@ -17,10 +17,10 @@ have many rows. All arrays are indexed by visit, not by place, so a move never s
 
 from __future__ import annotations
 
-from numba import njit
+from taskorder.ordering._jit import njit
 
 
-@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+@njit(fastmath=True, error_model="numpy")
 def price(i, error, order, pos, v, f, C, A, Phi, precedes, cost, z, d, u):
     """Write into cost[q] the error with visit i at place q, for the allowed lo <= q <= hi; give (lo, hi)."""
     n = len(order)
@@ -91,7 +91,7 @@ def price(i, error, order, pos, v, f, C, A, Phi, precedes, cost, z, d, u):
     return lo, hi
 
 
-@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+@njit(fastmath=True, error_model="numpy")
 def move(i, q, error, order, pos, v, f, C, A, Phi, work, d, u):
     """Put visit i at place q, bring the whole state up to date, give the new error; `work` has 8 rows of n. O(n^2)."""
     n = len(order)
@@ -166,14 +166,14 @@ def move(i, q, error, order, pos, v, f, C, A, Phi, work, d, u):
     return error
 
 
-@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+@njit(fastmath=True, error_model="numpy")
 def _add(row, x, first, y, second):
     """row += x * first + y * second."""
     for s in range(len(row)):
         row[s] += x * first[s] + y * second[s]
 
 
-@njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+@njit(fastmath=True, error_model="numpy")
 def _carry(i, norm, v, f, A, Phi, work, d, u):
     """The updates of rank two behind `move`: F_t + a_t F_i - a2_t y, and the same for A, f and v."""
     n = len(A)

@@ -5,15 +5,16 @@ Around any two centers x, y and for any positive definite M,
     c_p + x_p.y_s = (c_p + x_p.y) + x.(y_s - y) + (x_p - x).(y_s - y)
                  >= (c_p + x_p.y) + x.(y_s - y) - |x_p - x|_M |y_s - y|_(1/M),
 
-so two numbers of each item exclude a pair, and the extremes of a list exclude all its pairs. The product of the norms is
-smallest when both lists spread alike: M K M = Q for their covariances K, Q. Lists that remain are split, and compared
-around their own centers, where the norms are smaller.
+so two numbers of each item exclude a pair, and the extremes of a list exclude all its pairs. The product of the norms
+is smallest when both lists spread alike: M K M = Q for their covariances K, Q. What remains is split into shorter
+lists, which are compared around their own centers, where the norms are smaller.
 """
 
 # mypy: disable-error-code="untyped-decorator, no-untyped-def"
 
 import numpy as np
-from numba import njit
+
+from taskorder.ordering._jit import njit
 
 NEVER = 1e300
 BLOCK = 64
@@ -27,7 +28,7 @@ FEW = 6
 DEEP = 256
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
+@njit(error_model="numpy", fastmath=True)
 def moments(x, count, columns):
     """Mean and covariance (lower triangle) of some rows, evenly spread over the list."""
     dim = len(columns)
@@ -48,7 +49,7 @@ def moments(x, count, columns):
     return center, K
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
+@njit(error_model="numpy", fastmath=True)
 def cholesky(K):
     """Lower triangular L with L L^T = K; reads the lower triangle of K."""
     L = np.zeros_like(K)
@@ -61,7 +62,7 @@ def cholesky(K):
     return L
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
+@njit(error_model="numpy", fastmath=True)
 def substitute(L, Z, forward):
     """Z <- L^-1 Z (forward) or L^-T Z."""
     dim = len(L)
@@ -77,7 +78,7 @@ def substitute(L, Z, forward):
             Z[i, o] *= f
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
+@njit(error_model="numpy", fastmath=True)
 def sandwich(L, Q):
     """L^T Q L for lower triangular L."""
     dim = len(L)
@@ -94,7 +95,7 @@ def sandwich(L, Q):
     return S
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
+@njit(error_model="numpy", fastmath=True)
 def measure(x, count, columns, center, other, F, lower, value, norm):
     """value += x.other and norm = |F (x - center)|, row by row; F: lower or upper triangular."""
     dim = len(columns)
@@ -131,7 +132,7 @@ def measure(x, count, columns, center, other, F, lower, value, norm):
             norm[start + i] = SAFETY * np.sqrt(total[i])
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
+@njit(error_model="numpy", fastmath=True)
 def project(x, index, columns, center, F, out):
     """out <- rows F (x - center) of the listed items."""
     dim = len(columns)
@@ -146,9 +147,9 @@ def project(x, index, columns, center, F, out):
             out[i, k] = s
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def _retain(value, norm, index, lo, hi, other_lo, other_hi, threshold):
-    """Move to the front of index[lo:hi] what may pair with index[other_lo:other_hi] below `threshold`; returns its end."""
+    """Move to the front of index[lo:hi] what may pair with the other range below `threshold`; returns where it ends."""
     top = 0.0
     for i in range(other_lo, other_hi):
         top = max(top, norm[index[i]])
@@ -177,7 +178,7 @@ def _retain(value, norm, index, lo, hi, other_lo, other_hi, threshold):
     return end
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def screen(value, norm, index, lo, hi, threshold):
     """Shorten the lists index[lo[0]:hi[0]] and index[lo[1]:hi[1]], in turn, until neither turn removes much."""
     side, idle = 0, 0
@@ -188,7 +189,7 @@ def screen(value, norm, index, lo, hi, threshold):
         side = 1 - side
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
+@njit(error_model="numpy", fastmath=True)
 def _recenter(u, value, index, lo, hi, center, value2, norm):
     """Values and norms around the means of the two lists; returns the product of the means, which the values lack."""
     dim = u.shape[1]
@@ -214,9 +215,9 @@ def _recenter(u, value, index, lo, hi, center, value2, norm):
     return product
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
+@njit(error_model="numpy", fastmath=True)
 def _split(u, index, lo, hi, center, norm):
-    """Sort index[lo:hi] by the side of the center, seen towards the farthest item; returns where the second part begins."""
+    """Sort index[lo:hi] by the side of the center, towards the farthest item; returns where that side begins."""
     far = index[lo]
     for i in range(lo, hi):
         if norm[index[i]] > norm[far]:
@@ -233,9 +234,9 @@ def _split(u, index, lo, hi, center, norm):
     return end
 
 
-@njit(cache=True, nogil=True, error_model="numpy", fastmath=True)
+@njit(error_model="numpy", fastmath=True)
 def best_pair(u, value, count, threshold):
-    """The least value_p + value_s + u_p.u_s below `threshold` with p < count <= s: (p, s, pairs tried); p = -1 for none."""
+    """The least value_p + value_s + u_p.u_s below `threshold`, p < count <= s: (p, s, pairs tried); p = -1 for none."""
     total, dim = u.shape
     index = np.arange(total)
     value2, norm, center = np.zeros(total), np.zeros(total), np.zeros((2, dim))

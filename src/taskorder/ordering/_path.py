@@ -7,10 +7,11 @@ never move. So prefixes and suffixes need no special case.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from taskorder.ordering._jit import njit
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(error_model="numpy")
 def subset_table(into, needs, stride):
     """Flat table of the greatest weight of a path from j through all of S, j not in S.
 
@@ -51,7 +52,7 @@ def subset_table(into, needs, stride):
     return table
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def degree_bound(cost, degree, value, steps):
     """A lower bound on any path, and the node prices that give it.
 
@@ -104,7 +105,7 @@ def degree_bound(cost, degree, value, steps):
     return best, best_price
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def nearest_first(cost, pending, precedes):
     """A feasible sequence from the start node: always the cheapest allowed task."""
     n = len(cost) - 2
@@ -123,7 +124,7 @@ def nearest_first(cost, pending, precedes):
     return order
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def reverse(order, pos, i, j):
     """Reverse positions i..j in place."""
     while i < j:
@@ -134,7 +135,7 @@ def reverse(order, pos, i, j):
         j -= 1
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def crosses(order, pos, heads, links, i, j, low, high):
     """Whether a task at positions i..j must come before a later one at positions low..high."""
     for at in range(i, j + 1):
@@ -146,7 +147,7 @@ def crosses(order, pos, heads, links, i, j, low, high):
     return False
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def move(order, pos, heads, links, first, last, left, flip):
     """Put positions first..last behind position `left` (outside the block), flipped or not; False where forbidden."""
     if flip and crosses(order, pos, heads, links, first, last, first, last):
@@ -163,7 +164,7 @@ def move(order, pos, heads, links, first, last, left, flip):
     return True
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def improve_at(a, cost, near, order, pos, heads, links, touched):
     """Apply an improving move that gives node a a nearer neighbor; the gain (0 when there is none)."""
     eps = 1e-12
@@ -213,7 +214,7 @@ def improve_at(a, cost, near, order, pos, heads, links, touched):
     return 0.0
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def settle(queue, cost, near, order, pos, heads, links, waiting):
     """Improve around every node of `queue` until nothing improves: (total gain, work in looks at a node)."""
     touched = np.empty(6, dtype=np.int64)
@@ -243,7 +244,7 @@ def settle(queue, cost, near, order, pos, heads, links, waiting):
     return total, work
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def draw(state, limit):
     """A number in [0, limit) from Marsaglia's 64-bit xorshift (2003); the state lives with the caller."""
     state[0] ^= state[0] << np.uint64(13)
@@ -252,7 +253,7 @@ def draw(state, limit):
     return np.int64(state[0] >> np.uint64(33)) % limit
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def cuts(near, pos, reach, local, state, out):
     """Three positions to cut behind, ascending: within `reach` of each other, or at the ends of walks to neighbors."""
     size = len(pos)
@@ -271,7 +272,7 @@ def cuts(near, pos, reach, local, state, out):
     out[0], out[1], out[2] = low, out[0] + out[1] + out[2] - low - high, high
 
 
-@njit(cache=True, nogil=True)
+@njit()
 def kick_and_settle(cost, near, order, heads, links, budget, reach, slack, state):
     """Swap two neighboring blocks and settle, over and over; the gain of the best order met, left in `order`.
 

@@ -16,17 +16,20 @@ INTERVAL = 0.1
 class Clock:
     """Counts seconds, passes progress to the watcher, and remembers whether that one asked for an end.
 
-    sign: -1 when the search minimizes minus the error that the watcher wants to see.
+    unit: what the watcher wants to see for 1; negative when the search minimizes minus the error.
     """
 
-    def __init__(self, limit: float, watch: Watch | None = None, *, sign: int = 1) -> None:
+    def __init__(self, limit: float, watch: Watch | None = None, *, unit: float = 1.0) -> None:
         self._start = time.perf_counter()
-        self._limit = limit
+        self.limit = limit
+        """Seconds allowed in all."""
         self._watch = watch
-        self._sign = sign
+        self._unit = unit
         self._next = 0.0
         self.stopped = False
         """True once the watcher asked for an end."""
+        self.cut = False
+        """True once a search was told to end before it was done."""
         self.compiling = 0.0
         """Seconds spent compiling kernels: they come once for a machine and do not count against the limit."""
 
@@ -38,19 +41,20 @@ class Clock:
     @property
     def left(self) -> float:
         """Seconds left, 0 once the search must end."""
-        return 0.0 if self.stopped else max(0.0, self._limit - self.seconds)
+        return 0.0 if self.stopped else max(0.0, self.limit - self.seconds)
 
     def report(self, error: float, bound: float) -> bool:
         """Tell the watcher where the search stands; True when the search must end."""
         now = self.seconds
         if self._watch is not None and now >= self._next:
             self._next = now + INTERVAL
-            self.stopped = bool(self._watch(self._sign * error, self._sign * bound, now)) or self.stopped
+            self.stopped = bool(self._watch(self._unit * error, self._unit * bound, now)) or self.stopped
+        self.cut = self.cut or self.left <= 0
         return self.left <= 0
 
-    def share(self, fraction: float, *, sign: int = 1) -> Clock:
+    def share(self, fraction: float, *, unit: float = 1.0) -> Clock:
         """A clock that ends after a fraction of the time left, and with this one."""
-        return _Share(self, fraction, sign)
+        return _Share(self, fraction, unit)
 
     @contextmanager
     def without_compilation(self) -> Iterator[None]:
@@ -81,10 +85,15 @@ class Clock:
 class _Share(Clock):
     """Part of another clock's time."""
 
-    def __init__(self, whole: Clock, fraction: float, sign: int) -> None:
-        super().__init__(whole.left * fraction, lambda error, bound, _: whole.report(error, bound), sign=sign)
+    def __init__(self, whole: Clock, fraction: float, unit: float) -> None:
+        super().__init__(whole.left * fraction, lambda error, bound, _: whole.report(error, bound), unit=unit)
         self._whole = whole
         self._begun = whole.seconds
+
+    def report(self, error: float, bound: float) -> bool:
+        over = super().report(error, bound)
+        self._whole.cut = self._whole.cut or over
+        return over
 
     @property
     def seconds(self) -> float:

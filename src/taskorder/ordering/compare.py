@@ -14,13 +14,15 @@ from taskorder.ordering.clock import Clock, Watch
 from taskorder.ordering.listing import all_orders
 from taskorder.ordering.optimum import LISTED, allowed
 from taskorder.ordering.problem import Problem
-from taskorder.ordering.question import Question, Task, pose
-from taskorder.ordering.sampling import random_orders
+from taskorder.ordering.question import Task, pose
+from taskorder.ordering.sampling import UNEVEN, is_uniform, random_orders
 from taskorder.ordering.solve import RULES
 from taskorder.records import Comparison, RuleScore
 
 STATE = 20_000_000
 """Numbers of state held at once while random orders are evaluated."""
+STEPS = 400_000_000
+"""Multiplications spent on random orders, about a second: fewer orders are drawn when P is in the hundreds."""
 
 
 def compare(
@@ -58,19 +60,37 @@ def compare(
     )  # fmt: skip
     problem = question.problem()
     errors, exact = random_errors(problem, num_random, question.seed)
-    limit = checks.seconds_limit(time_limit)
-    clock, scores, notes = Clock(limit, watch), [], list(question.notes)
+    clock = Clock(checks.seconds_limit(time_limit), watch, unit=question.unit)
+    notes = [*question.notes]
+    if not exact and not is_uniform(problem.precedes):
+        notes.append(UNEVEN)
+    if not exact and len(errors) < num_random:
+        notes.append(f"{len(errors)} random orders instead of {num_random}: each takes O(P^2) steps")
+    place = {int(task): position for position, task in enumerate(problem.tasks)}
+    scores = []
     for rule, find in RULES.items():
         if rule == "random":
             continue  # the random statistics stand for it
-        fraction = 0.6 if rule == "optimal" else 0.3
-        with clock.without_compilation():
-            answer = find(question, None, clock.share(fraction, sign=-1 if rule == "worst" else 1))
-        error = _error(question, problem, answer.order)
-        scores.append(RuleScore(rule, tuple(answer.order.tolist()), error, _quantile(error, errors), answer.proven))
-    if clock.stopped:
-        notes.append("stopped by request before every rule was finished")
+        part = clock.share(0.6 if rule == "optimal" else 0.3, unit=-1.0 if rule == "worst" else 1.0)
+        try:
+            with clock.without_compilation():
+                answer = find(question, None, part)
+        except ValueError as refusal:
+            notes.append(f"{rule} is left out: {refusal}")
+            continue
+        order = np.array([place[int(task)] for task in answer.order], np.int64)
+        error = max(0.0, problem.error(order))
+        rank, tasks = _quantile(error, errors), tuple(answer.order.tolist())
+        complete = answer.proven or not part.cut
+        scores.append(RuleScore(rule, tasks, question.unit * error, rank, answer.proven, complete))
+        if rule in ("optimal", "worst") and not answer.proven:
+            notes.append(f"{rule} is the {'best' if rule == 'optimal' else 'worst'} found, not proven")
+    cut = [score.rule for score in scores if not score.complete]
+    if cut:
+        reason = "by request" if clock.stopped else "at the time limit"
+        notes.append(f"stopped {reason} before these were finished: {', '.join(cut)}")
     scores.sort(key=lambda score: score.error)
+    errors = question.unit * np.maximum(errors, 0.0)
     mean, std = float(errors.mean()), float(errors.std(ddof=0 if exact else 1))
     best, worst = min(scores[0].error, float(errors.min())), max(scores[-1].error, float(errors.max()))
     return Comparison(
@@ -83,7 +103,7 @@ def compare(
         random_exact=exact,
         best=best,
         worst=worst,
-        verdict=_verdict(scores, best, mean, worst, len(question.names)),
+        verdict=_verdict(scores, best, mean, worst, question.unit * float(question.weights.sum())),
         notes=tuple(notes),
     )
 
@@ -94,16 +114,10 @@ def random_errors(problem: Problem, num_random: int, seed: int) -> tuple[Floats,
     if n <= LISTED:
         return problem.errors(allowed(all_orders(n), problem.precedes)), True
     size = problem.r.size
-    orders = random_orders(
-        problem.precedes, max(50, min(num_random, 400_000_000 // (size * n))), np.random.default_rng(seed)
-    )
+    count = min(num_random, max(50, STEPS // (size * n)))
+    orders = random_orders(problem.precedes, count, np.random.default_rng(seed))
     step = max(1, STATE // size)
     return np.concatenate([problem.errors(orders[i : i + step]) for i in range(0, len(orders), step)]), False
-
-
-def _error(question: Question, problem: Problem, tasks: np.ndarray) -> float:
-    position = {int(task): place for place, task in enumerate(problem.tasks)}
-    return problem.error(np.array([position[int(task)] for task in tasks], np.int64))
 
 
 def _quantile(error: float, errors: Floats) -> float:
@@ -112,15 +126,20 @@ def _quantile(error: float, errors: Floats) -> float:
     return float(((errors < error - tie).mean() + (errors <= error + tie).mean()) / 2)
 
 
-def _verdict(scores: list[RuleScore], best: float, mean: float, worst: float, num_tasks: int) -> str:
-    """A plain sentence on whether order matters here."""
-    if worst - best <= 1e-9 * num_tasks:
+def _verdict(scores: list[RuleScore], best: float, mean: float, worst: float, total: float) -> str:
+    """A plain sentence on whether order matters here; `total` is the error before learning."""
+    if worst - best <= 1e-9 * total:
         return "Order does not matter here: every order ends with the same error."
     gain = (mean - best) / mean
-    size = f"the best order ends with {100 * gain:.0f} % less error than a random one ({best:.4g} against {mean:.4g})"
-    if gain < 0.05 or mean - best < 0.001 * num_tasks:
+    found = (
+        "the best order" if any(score.proven and score.error <= best for score in scores) else "the best order found"
+    )
+    size = f"{found} ends with {100 * gain:.0f} % less error than a random one ({best:.4g} against {mean:.4g})"
+    if gain < 0.05 or mean - best < 0.001 * total:
         return f"Order hardly matters here: {size}."
     usable = [score for score in scores if score.rule not in ("optimal", "worst")]
+    if not all(score.complete for score in usable):
+        return f"Order matters here: {size}."
     rule = min(usable, key=lambda score: score.error)
     share = (mean - rule.error) / (mean - best)
     help_ = (

@@ -84,7 +84,7 @@ def precedence(
         visits.setdefault(task, []).append(visit)
     labels = [names[task] for task in tasks]
     pairs = [pair for copies in visits.values() for pair in pairwise(copies)]
-    for a, b in _pairs(before, names):
+    for a, b in task_pairs(before, names):
         if a in done:
             continue
         if b in done:
@@ -130,6 +130,13 @@ def respects(order: Ints, precedes: Bools) -> bool:
     return not np.tril(precedes[np.ix_(order, order)]).any()
 
 
+def masks(precedes: Bools) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
+    """For each of at most 62 visits the bit masks of those that must come before it and after it."""
+    bits = np.uint64(1) << np.arange(len(precedes), dtype=np.uint64)
+    before = (precedes * bits[:, None]).sum(axis=0, dtype=np.uint64)
+    return before, (precedes * bits).sum(axis=1, dtype=np.uint64)
+
+
 def components(linked: Bools) -> list[Ints]:
     """Connected components of a symmetric relation, each ascending, by smallest member.
 
@@ -150,12 +157,12 @@ def components(linked: Bools) -> list[Ints]:
     return parts
 
 
-def _pairs(before: Iterable[tuple[Any, Any]], names: Sequence[str]) -> list[tuple[int, int]]:
+def task_pairs(before: Iterable[tuple[Any, Any]], names: Sequence[str]) -> list[tuple[int, int]]:
     """The checked pairs as task indices."""
     found = []
     for pair in before:
-        if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
-            raise ValueError(f"`before` must be pairs (a, b) of tasks, got {pair!r}.")
+        if isinstance(pair, str) or not isinstance(pair, Iterable) or len(pair := tuple(pair)) != 2:
+            raise ValueError(f"`before` must be a list of pairs (a, b) of tasks, got {pair!r}. Write [(a, b)].")
         a, b = (task_index(task, names, "before") for task in pair)
         if a == b:
             raise ValueError(f"`before` must name two different tasks in each pair, got {names[a]} before itself.")

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from taskorder.checks import Ints
 from taskorder.ordering.clock import Clock
-from taskorder.ordering.constraints import Bools
+from taskorder.ordering.constraints import masks
 from taskorder.ordering.problem import Problem
 from taskorder.ordering.symmetry import symmetries
 
@@ -57,10 +57,10 @@ def tolerance(problem: Problem, error: float) -> float:
     return RELATIVE_TOLERANCE * abs(error) + ABSOLUTE_TOLERANCE * abs(problem.e)
 
 
-def prove(problem: Problem, start: Ints, clock: Clock, floor: float = -np.inf) -> Proof:
+def prove(problem: Problem, start: Ints, clock: Clock, floor: float = -np.inf, max_nodes: float = np.inf) -> Proof:
     """Minimize the error of `problem` from the feasible order `start` until proven or until the clock stops it.
 
-    floor: a bound that is already known.
+    floor: a bound that is already known. max_nodes: give up after about this many.
     """
     from taskorder.ordering._branch import branch, order_error
 
@@ -69,19 +69,20 @@ def prove(problem: Problem, start: Ints, clock: Clock, floor: float = -np.inf) -
     if problem.size <= 1:
         return Proof(order, best, best, 0)
     precedes, images = symmetries(problem)
-    margin = tolerance(problem, best)
-    lam = np.full(len(problem.r), 0.1)
+    absolute = ABSOLUTE_TOLERANCE * abs(problem.e)
+    lam = np.full(len(problem.r), 0.1 * float(np.abs(np.diagonal(problem.G)).max()))
 
     def explore(node: Node, error: float, limit: int) -> tuple[float, Ints, int, list[Node]]:
         """Search below one node; positions in and out are those of the whole problem."""
         known, begin, end = node
         part = descend(problem, begin, end)
-        keep, masks = part.tasks, _masks(precedes[np.ix_(part.tasks, part.tasks)])
+        keep = part.tasks
+        limits = masks(precedes[np.ix_(keep, keep)])
         directions = _directions(images, begin, keep)
         local = np.zeros(len(keep), np.int64)
         value, nodes, still_open = branch(
-            part.e, part.r, part.h, part.C, part.G, *masks, directions,
-            error, local, margin, known, lam.copy() if begin or end else lam, limit,
+            part.e, part.r, part.h, part.C, part.G, *limits, directions,
+            error, local, RELATIVE_TOLERANCE, absolute, known, lam.copy() if begin or end else lam, limit,
         )  # fmt: skip
         found = np.concatenate([np.array(begin, np.int64), keep[local], np.array(end, np.int64)])
         children: list[Node] = []
@@ -93,7 +94,7 @@ def prove(problem: Problem, start: Ints, clock: Clock, floor: float = -np.inf) -
     pool: list[Node] = [(floor, (), ())]
     nodes, limit = 0, FIRST_SLICE
     with ThreadPoolExecutor(os.cpu_count()) as threads:  # starts no thread before it is given work
-        while pool and pool[0][0] < best - margin and len(pool) < MAX_POOL:
+        while pool and pool[0][0] < best - tolerance(problem, best) and nodes < max_nodes and len(pool) < MAX_POOL:
             if nodes and clock.report(best, pool[0][0]):
                 break
             batch = [heapq.heappop(pool) for _ in range(min(LANES, len(pool)))]
@@ -106,7 +107,7 @@ def prove(problem: Problem, start: Ints, clock: Clock, floor: float = -np.inf) -
                 for node in children:
                     heapq.heappush(pool, node)
             limit = SLICE
-    bound = min(pool[0][0], best) if pool and pool[0][0] < best - margin else best
+    bound = pool[0][0] if pool and pool[0][0] < best - tolerance(problem, best) else best
     return Proof(order, best, bound, nodes)
 
 
@@ -125,13 +126,6 @@ def descend(problem: Problem, begin: Sequence[int], end: Sequence[int]) -> Probl
     r, h, C, G = r[depth, :, :m], h[depth, :, :m], C[depth, :m, :m], G[depth, :m, :m]
     r, h, C, G = (np.ascontiguousarray(table) for table in (r, h, C, G))
     return Problem(tasks, float(e[depth]), r, h, C, G, problem.precedes[np.ix_(tasks, tasks)])
-
-
-def _masks(precedes: Bools) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-    """For each visit the bit masks of those that must come before it and after it."""
-    bits = np.uint64(1) << np.arange(len(precedes), dtype=np.uint64)
-    before = (precedes * bits[:, None]).sum(axis=0, dtype=np.uint64)
-    return before, (precedes * bits).sum(axis=1, dtype=np.uint64)
 
 
 def _directions(images: Ints, begin: Sequence[int], keep: Ints) -> NDArray[np.int8]:

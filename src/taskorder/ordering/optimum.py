@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -13,12 +14,15 @@ from taskorder.checks import Floats, Ints
 from taskorder.ordering.clock import Clock
 from taskorder.ordering.constraints import components
 from taskorder.ordering.exact import MAX_EXACT, Proof, prove, tolerance
+from taskorder.ordering.gram import prove_general
 from taskorder.ordering.problem import Problem
 
 LISTED = 8
 """Up to this many visits every order is tried with plain NumPy: nothing to compile, under 0.1 s."""
-FIRST_ATTEMPT = 0.3
-"""Share of the time for the first proof attempt, before the search for a better order resumes."""
+FIRST_ATTEMPT = 2_000_000
+"""Nodes of the first proof attempt (a second or two), before the search for a better order resumes."""
+HALVES = {9: 0.3, 10: 0.5, 11: 1.0, 12: 2.0, 13: 8.0, 14: 30.0, 15: 150.0, 16: 600.0}
+"""Time limits from which meeting in the middle is tried, about twice what it takes with so many visits."""
 SCHEDULE = 10.0
 """Seconds that the whole schedule of the search takes, about; a longer time limit stretches it."""
 
@@ -31,12 +35,23 @@ def minimize(problem: Problem, *, seed: int, clock: Clock) -> Proof:
         return _minimize_part(problem, seed, clock)
     order, error, bound, nodes = [], problem.e, problem.e, 0
     for visits in parts:
-        proof = _minimize_part(problem.part(visits), seed, clock)
+        part = own_part(problem, visits)
+        proof = _minimize_part(part, seed, clock)
         order.append(visits[proof.order])
-        error += proof.error - problem.e
-        bound += proof.bound - problem.e
+        error += proof.error - part.e
+        bound += proof.bound - part.e
         nodes += proof.nodes
-    return Proof(np.concatenate(order), error, bound, nodes)
+    return Proof(np.concatenate(order), error, error if bound >= error else bound, nodes)
+
+
+def own_part(problem: Problem, visits: Ints) -> Problem:
+    """The problem of ordering `visits` alone, with no more error than they can take away, which is at most h G^-1 h.
+
+    Tolerances are relative to the error: a heavy part must not make the others careless.
+    """
+    part = problem.part(visits)
+    most = np.linalg.lstsq(part.G, part.h.T, rcond=None)[0]
+    return replace(part, e=float((part.h.T * most).sum()))
 
 
 def _minimize_part(problem: Problem, seed: int, clock: Clock) -> Proof:
@@ -61,17 +76,24 @@ def one_blas_thread() -> Iterator[None]:
 def _search_and_prove(problem: Problem, seed: int, clock: Clock) -> Proof:
     from taskorder.ordering.search import search
 
-    floor = root_bound(problem)
-    if problem.size > MAX_EXACT:
-        longer = clock.left / SCHEDULE if np.isfinite(clock.left) else 1.0
-        order = search(problem, seed=seed, clock=clock, bound=floor, effort=max(1.0, longer))
-        return Proof(order, problem.error(order), floor, 0)
-    order = search(problem, seed=seed, clock=clock, bound=floor, effort=0.3)
-    proof = prove(problem, order, clock.share(FIRST_ATTEMPT), floor)
+    n = problem.size
+    if n > MAX_EXACT:
+        longer = clock.limit / SCHEDULE if np.isfinite(clock.limit) else 1.0
+        order = search(problem, seed=seed, clock=clock.share(0.9), effort=max(1.0, longer))
+        return Proof(order, problem.error(order), root_bound(problem, clock), 0)
+    floor = root_bound(problem, clock)
+    order = search(problem, seed=seed, clock=clock, bound=floor, effort=0.3 if n > 12 else 0.05)
+    halves = clock.limit >= HALVES.get(n, np.inf)
+    many_rows = len(problem.r) > 2
+    proof = Proof(order, problem.error(order), floor, 0)
+    if not (halves and many_rows):
+        proof = prove(problem, order, clock, floor, FIRST_ATTEMPT if n > 12 else FIRST_ATTEMPT / 10)
     if proof.complete or clock.left <= 0:
         return proof
+    if halves:
+        return prove_general(problem, proof.order, clock, proof.bound)
     # No quick proof: a better order may be worth more than a better bound, and it shortens the next attempt.
-    order = search(problem, seed=seed + 1, clock=clock.share(0.5), bound=proof.bound, effort=8.0)
+    order = search(problem, seed=seed + 1, clock=clock, bound=proof.bound, effort=2.0)
     better = order if problem.error(order) < proof.error else proof.order
     second = prove(problem, better, clock, proof.bound)
     return Proof(second.order, second.error, second.bound, proof.nodes + second.nodes)
@@ -96,43 +118,50 @@ def allowed(orders: Ints, precedes: np.ndarray) -> Ints:
     return orders
 
 
-def root_bound(problem: Problem, steps: int = 30) -> float:
+def root_bound(problem: Problem, clock: Clock | None = None, steps: int = 30) -> float:
     """A number below the error of every order, from one multiplier shared by all rows; O(n^3) a step.
 
     bound(lam) = e - sum over rows of b K^-1 b, K = G + (lam/2)(C + I), b = h + (lam/2) r, is concave in lam: Newton
     steps from inside the region where K is positive definite, halved when they leave it.
     """
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
     n = problem.size
     if n == 0:
         return problem.e
-    identity = np.eye(n)
-    shifted = problem.C + identity
+    shifted = problem.C + np.eye(n)
 
     def at(lam: float) -> tuple[float, float]:
         """(bound, Newton step); minus infinity outside the region."""
         K = problem.G + 0.5 * lam * shifted
+        size = float(np.abs(np.diagonal(K)).max())
         try:
-            np.linalg.cholesky(K - 1e-11 * float(np.abs(np.diagonal(K)).max()) * identity)
-        except np.linalg.LinAlgError:
+            factor = cho_factor(K, lower=True, check_finite=False)
+        except LinAlgError:
+            return -np.inf, 0.0
+        if not float(np.diagonal(factor[0]).min()) ** 2 > 1e-10 * size:
             return -np.inf, 0.0
         b: Floats = (problem.h + 0.5 * lam * problem.r).T
-        x = np.linalg.solve(K, b)
+        x = cho_solve(factor, b, check_finite=False)
         s = shifted @ x - problem.r.T
         slope = 0.5 * float((x * (s - problem.r.T)).sum())
-        curvature = float((s * np.linalg.solve(K, s)).sum())
-        rounding = 1e-15 * n * float((x * x).sum()) * float(np.abs(K).max())
+        curvature = float((s * cho_solve(factor, s, check_finite=False)).sum())
+        rounding = 1e-15 * n * n * float((x * x).sum()) * size
         return problem.e - float((b * x).sum()) - rounding, 2 * slope / curvature if curvature > 0 else 0.0
 
-    lam = 0.1
-    while at(lam)[0] == -np.inf and lam < 1e12:
-        lam *= 4
+    lam = 0.1 * float(np.abs(np.diagonal(problem.G)).max())
     best, step = at(lam)
+    for _ in range(60):
+        if best > -np.inf:
+            break
+        lam *= 4
+        best, step = at(lam)
     for _ in range(steps):
+        if abs(step) <= 1e-9 * abs(lam) or (clock is not None and clock.left <= 0):
+            break
         value, next_step = at(lam + step)
         if value > best:
             lam, best, step = lam + step, value, next_step
         else:
             step /= 2
-        if abs(step) <= 1e-9 * abs(lam):
-            break
     return best

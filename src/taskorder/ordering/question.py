@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from taskorder import checks
 from taskorder.checks import Floats, Ints, task_index
-from taskorder.ordering.constraints import learned_tasks, open_tasks, precedence
+from taskorder.ordering.constraints import learned_tasks, open_tasks, precedence, task_pairs
 from taskorder.ordering.problem import Problem, open_problem
 from taskorder.records import Repair
 from taskorder.theory.nearest import nearest_correlation
@@ -31,29 +31,35 @@ class Question:
     """The correlation matrix nearest to it: every error is computed on this one."""
     output: Floats | None
     weights: Floats
+    """(P,) importance of each task, divided by `unit`: what is small must not depend on the user's unit."""
+    unit: float
     weighted: bool
+    """Whether the user gave weights."""
     names: tuple[str, ...]
     learned: Ints
-    before: tuple[tuple[Task, Task], ...]
-    first: Task | None
-    last: Task | None
+    before: tuple[tuple[int, int], ...]
+    first: int | None
+    last: int | None
     seed: int
     repair: Repair | None
+    output_repair: Repair | None
+
+    @property
+    def num_open(self) -> int:
+        """Number of tasks still to learn."""
+        return len(self.names) - len(self.learned)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What happened to the input."""
-        return (self.repair.summary(),) if self.repair else ()
+        reports = {"similarity": self.repair, "output": self.output_repair}
+        return tuple(f"{name} {report.summary()}" for name, report in reports.items() if report)
 
     def problem(self, extra: Sequence[int] = ()) -> Problem:
         """The open problem; `extra` adds further visits of tasks."""
         tasks = np.concatenate([open_tasks(self.names, self.learned), np.array(extra, np.int64)])
         precedes = precedence(tasks, self.names, self.before, self.first, self.last, self.learned)
         return open_problem(self.similarity, self.output, self.weights, self.learned, tasks, precedes)
-
-    def pairs(self) -> list[tuple[int, int]]:
-        """`before` as task indices."""
-        return [(task_index(a, self.names, "before"), task_index(b, self.names, "before")) for a, b in self.before]
 
 
 def pose(
@@ -80,18 +86,29 @@ def pose(
         checks.symmetric(given)
         checks.positive_semidefinite((given + given.T) / 2)
     repaired, report = nearest_correlation(given)
+    output_report = None
+    if output is not None and repair:
+        output, output_report = nearest_correlation(checks.output_entries(output, len(given)))
     task_names = checks.task_names(names, len(given))
+    importance = checks.task_weights(weights, len(given))
     return Question(
         given=given,
         similarity=repaired,
         output=checks.output_similarity(output, len(given)),
-        weights=checks.task_weights(weights, len(given)),
+        weights=importance / importance.max(),
+        unit=float(importance.max()),
         weighted=weights is not None,
         names=task_names,
         learned=learned_tasks(task_names, learned),
-        before=tuple(before),
-        first=first,
-        last=last,
+        before=tuple(task_pairs(before, task_names)),
+        first=None if first is None else task_index(first, task_names, "first"),
+        last=None if last is None else task_index(last, task_names, "last"),
         seed=checks.seed_number(seed),
-        repair=report if report.distance > checks.SYMMETRY_TOLERANCE * len(given) else None,
+        repair=_if_moved(report),
+        output_repair=_if_moved(output_report),
     )
+
+
+def _if_moved(report: Repair | None) -> Repair | None:
+    """The report, unless the change was mere rounding."""
+    return report if report is not None and report.largest_change > checks.SYMMETRY_TOLERANCE else None

@@ -8,6 +8,8 @@ from taskorder.checks import Ints
 from taskorder.ordering.constraints import Bools, components
 
 DOWNSET_LIMIT = 20_000
+UNEVEN = "the constraints are too many to count: random orders are drawn step by step, not all equally likely"
+"""What to tell the user where `is_uniform` is False."""
 
 
 def random_order(precedes: Bools, rng: np.random.Generator) -> Ints:

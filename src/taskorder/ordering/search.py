@@ -18,7 +18,9 @@ import numpy as np
 
 from taskorder.checks import Ints
 from taskorder.ordering.clock import Clock
+from taskorder.ordering.constraints import masks
 from taskorder.ordering.problem import Problem
+from taskorder.ordering.rules import ascending
 from taskorder.ordering.walker import Walker
 
 CLOSE = 1e-9
@@ -89,9 +91,19 @@ class Search:
         self.random = self.rng.integers(1, 2**63, 1, dtype=np.uint64)
         self.order = first_order(problem.precedes)
         self.error = problem.error(self.order)
+        self.simple()
         self.unit = 1e9 * min(0.05 * max(1.0, n / 15) ** 3.3, 0.05 * max(n, 1), 10.0)
         self.budget, self.spent = effort * self.unit, 0.0
         self.walkers: list[Walker] = []
+
+    def simple(self) -> None:
+        """Start from the best of a few simple orders: by typicality, and random ones."""
+        typicality = self.problem.C.sum(axis=0)
+        noise = self.rng.random((10, self.problem.size))
+        keys = [typicality, -typicality, *noise]
+        orders = np.array([ascending(key, self.problem.precedes) for key in keys])
+        for order in orders[np.argsort(self.problem.errors(orders), kind="stable")[:1]]:
+            self.offer(order)
 
     def done(self) -> bool:
         """True when the clock, the bound or the schedule ends the search."""
@@ -241,13 +253,11 @@ class Search:
         order = np.arange(m)
         if m < 2:
             return order
-        bits = np.uint64(1) << np.arange(m, dtype=np.uint64)
-        before = (block.precedes * bits[:, None]).sum(axis=0, dtype=np.uint64)
-        after = (block.precedes * bits).sum(axis=1, dtype=np.uint64)
+        before, after = masks(block.precedes)
         error = walker.state.error
         _, used, _ = branch(
             block.e, block.r, block.h, block.C, block.G, before, after, np.zeros((0, m), np.int8),
-            block.error(order), order, 1e-12 * abs(error), -np.inf, np.full(k, 0.1), nodes,
+            block.error(order), order, 0.0, 1e-12 * abs(error), -np.inf, np.full(k, 0.1), nodes,
         )  # fmt: skip
         walker.cost += used * k * (m**3 / 2 + 2000.0) / 3 + 1e5
         return order

@@ -19,7 +19,7 @@ from taskorder.ordering.firstorder import first_order
 from taskorder.ordering.optimum import LISTED
 from taskorder.ordering.path import path_rule
 from taskorder.ordering.question import Question, Task, pose
-from taskorder.ordering.sampling import random_order
+from taskorder.ordering.sampling import UNEVEN, is_uniform, random_order
 from taskorder.ordering.visits import extra_visits, minimize_visits
 from taskorder.records import Plan
 from taskorder.theory.error import error_path
@@ -64,8 +64,9 @@ def solve(
     before: pairs (a, b), a learned before b. first, last: fixed ends. Tasks are given by name or index.
     learned: tasks already learned, in that order; the plan orders the rest.
     visits: a budget of visits, at least one for each open task; the plan says where repeats pay.
-    time_limit: seconds (compiling kernels is not counted), None to search until proven. The plan is the same for the
-    same seed unless the time limit cut the search short, which a note then says.
+    time_limit: seconds (compiling kernels is not counted); None for as long as a proof takes, or past 62 open visits,
+    where no proof is tried, for as long as the search has plans. The same seed gives the same plan unless the time
+    limit cut the search short, which a note then says.
     watch: called about ten times a second with (error, bound, seconds); a true answer stops the search.
 
     >>> from taskorder import chain
@@ -75,24 +76,28 @@ def solve(
     """
     if rule not in RULES:
         raise ValueError(f"`rule` must be one of {', '.join(RULES)}, got {rule!r}.")
-    learned, before = tuple(learned), tuple(before)
     question = pose(
         similarity, output=output, weights=weights, names=names, before=before, first=first, last=last,
         learned=learned, seed=seed, repair=repair,
     )  # fmt: skip
     _refuse(rule, question, visits)
-    clock = Clock(checks.seconds_limit(time_limit), watch, sign=-1 if rule == "worst" else 1)
+    limit = checks.seconds_limit(time_limit)
+    clock = Clock(limit, watch, unit=-question.unit if rule == "worst" else question.unit)
     with clock.without_compilation() if _compiled(rule, question, visits) else nullcontext():
         answer = RULES[rule](question, visits, clock)
     notes = [*question.notes, *answer.notes]
-    if rule in ("optimal", "worst") and not answer.proven and clock.left <= 0:
+    if (clock.cut or clock.left <= 0) and not answer.proven:
         reason = "by request" if clock.stopped else "at the time limit"
         notes.append(f"stopped {reason} before the search was finished; a longer run may find a better order")
+    name = question.names
     options = {
         "rule": rule, "output": None if question.output is None else question.output.tolist(),
-        "weights": question.weights.tolist() if question.weighted else None,
-        "before": [[_plain(a), _plain(b)] for a, b in before], "first": _plain(first), "last": _plain(last),
-        "learned": [_plain(task) for task in learned], "visits": visits, "time_limit": time_limit,
+        "weights": (question.unit * question.weights).tolist() if question.weighted else None,
+        "before": [[name[a], name[b]] for a, b in question.before],
+        "first": None if question.first is None else name[question.first],
+        "last": None if question.last is None else name[question.last],
+        "learned": [name[task] for task in question.learned],
+        "visits": None if visits is None else int(visits), "time_limit": limit if np.isfinite(limit) else None,
         "seed": question.seed, "repair": bool(repair),
     }  # fmt: skip
     return _plan(question, rule, answer, clock.seconds, options, tuple(notes))
@@ -103,8 +108,8 @@ def _plan(
 ) -> Plan:
     whole = error_path(question.similarity, [*question.learned, *answer.order], question.output)
     path = whole[len(question.learned) :]
-    error = float(path[-1] @ question.weights)
-    bound = answer.bound
+    error = question.unit * float(path[-1] @ question.weights)
+    bound = None if answer.bound is None or not np.isfinite(answer.bound) else question.unit * answer.bound
     if answer.proven:
         bound = error  # the same sum in another order of additions; a proof leaves no gap
     elif bound is not None:
@@ -156,12 +161,8 @@ def _refuse(rule: str, question: Question, visits: int | None) -> None:
 def _compiled(rule: str, question: Question, visits: int | None) -> bool:
     """Whether the rule will need compiled kernels; numba is not even imported where it will not."""
     if rule in ("optimal", "worst"):
-        return len(question.names) - len(question.learned) + extra_visits(visits, question) > LISTED
+        return question.num_open + extra_visits(visits, question) > LISTED
     return rule in ("max-path", "min-path", "first-order")
-
-
-def _plain(task: Task | None) -> Task | None:
-    return task if task is None or isinstance(task, str) else int(task)
 
 
 def _uniform(output: np.ndarray) -> float | None:
@@ -200,6 +201,8 @@ def _path(longest: bool) -> Rule:
             question.given, problem.tasks, problem.precedes, problem.error,
             after=after, longest=longest, seed=question.seed, clock=clock,
         )  # fmt: skip
+        if question.weighted or question.output is not None:
+            note += "; weights and output similarity only choose between the two directions of a path"
         return Answer(problem.tasks[order], (note,))
 
     return rule
@@ -223,7 +226,8 @@ def _greedy(question: Question, visits: int | None, clock: Clock) -> Answer:
 def _random(question: Question, visits: int | None, clock: Clock) -> Answer:
     rng = np.random.default_rng(question.seed)
     problem = question.problem(rng.integers(len(question.names), size=extra_visits(visits, question)).tolist())
-    return Answer(problem.tasks[random_order(problem.precedes, rng)])
+    notes = () if is_uniform(problem.precedes) else (UNEVEN,)
+    return Answer(problem.tasks[random_order(problem.precedes, rng)], notes)
 
 
 RULES: dict[str, Rule] = {

@@ -63,7 +63,7 @@ def _tables(problem: Problem) -> Floats:
     gram, pull = problem.r.T @ problem.r, problem.r.T @ problem.h
     precedes = problem.precedes.astype(np.float64)
     tables = [problem.C, problem.G, gram, pull, pull.T, precedes, precedes.T]
-    return np.stack([table / max(1.0, float(np.abs(table).max())) for table in tables])
+    return np.stack([table / (float(np.abs(table).max()) or 1.0) for table in tables])
 
 
 def _signatures(tables: Floats) -> Ints:

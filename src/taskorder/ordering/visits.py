@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Iterator
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -16,29 +17,32 @@ import numpy as np
 from taskorder.checks import Floats, Ints
 from taskorder.ordering.clock import Clock
 from taskorder.ordering.exact import Proof
-from taskorder.ordering.optimum import minimize
+from taskorder.ordering.optimum import minimize, one_blas_thread
 from taskorder.ordering.problem import Problem
 from taskorder.ordering.question import Question
 from taskorder.theory.error import output_factor
 
 MAX_CHOICES = 300
 """Most choices of extra visits that are tried one by one."""
+MAX_VISITS = 3000
+"""Largest budget."""
 MAX_TRIED = 14
 """Most visits for which every choice is tried."""
 
 
 def extra_visits(visits: int | None, question: Question) -> int:
     """How many visits the budget allows beyond one for each open task."""
-    single = len(question.names) - len(question.learned)
     if visits is None:
         return 0
     try:
         budget = operator.index(visits)
     except TypeError:
         budget = -1
-    if budget < single:
-        raise ValueError(f"`visits` must be at least {single}, one visit for each open task, got {visits!r}.")
-    return budget - single
+    if budget < question.num_open:
+        raise ValueError(f"`visits` must be at least {question.num_open}, one for each open task, got {visits!r}.")
+    if budget > MAX_VISITS:
+        raise ValueError(f"`visits` must be at most {MAX_VISITS}, got {visits!r}.")
+    return budget - question.num_open
 
 
 def minimize_visits(
@@ -46,22 +50,23 @@ def minimize_visits(
 ) -> tuple[Proof, Ints, tuple[str, ...]]:
     """Minimize sign * error within the budget: the proof, the tasks in visiting order, and notes."""
     extra = extra_visits(visits, question)
-    single = len(question.names) - len(question.learned)
     if extra == 0:
         problem = _posed(question, (), sign)
         proof = minimize(problem, seed=question.seed, clock=clock)
         return proof, problem.tasks[proof.order], ()
-    choices = math.comb(len(question.names) + extra - 1, extra)
-    if choices <= MAX_CHOICES and single + extra <= MAX_TRIED:
-        proof, tasks = _try_all(question, extra, sign, clock)
+    needed = _needed(question)
+    choices = math.comb(len(question.names) + extra - len(needed) - 1, extra - len(needed))
+    if choices <= MAX_CHOICES and question.num_open + extra <= MAX_TRIED:
+        proof, tasks = _try_all(question, needed, extra, sign, clock)
     else:
-        proof, tasks = _exchange(question, extra, sign, clock)
-    useful = tasks[np.append(True, tasks[1:] != tasks[:-1])]
+        proof, tasks = _exchange(question, needed, extra, sign, clock)
+    useful = tasks[np.append(True, tasks[1:] != tasks[:-1])]  # an immediate repeat changes nothing
     repeated = sorted({question.names[t] for t in useful if (useful == t).sum() > 1 or t in question.learned})
-    note = f"repeats pay for {', '.join(repeated)}" if repeated else "no repeat pays"
+    note = f"visited again: {', '.join(repeated)}" if repeated else "no task is visited again"
     if len(useful) < len(tasks):
-        note += f"; {len(useful)} of the {single + extra} visits are enough"
-    return proof, useful, (note,)
+        found = "no further visit can help" if proof.complete else "no further visit was found to help"
+        note += f"; {len(useful)} of the {question.num_open + extra} visits are used, {found}"
+    return proof, useful, (note if sign > 0 else note.replace("help", "hurt"),)
 
 
 def _posed(question: Question, extra: tuple[int, ...], sign: int) -> Problem:
@@ -69,41 +74,68 @@ def _posed(question: Question, extra: tuple[int, ...], sign: int) -> Problem:
     return problem if sign > 0 else problem.negated()
 
 
-def _try_all(question: Question, extra: int, sign: int, clock: Clock) -> tuple[Proof, Ints]:
+def _needed(question: Question) -> tuple[int, ...]:
+    """The repeat without which the constraints cannot be met: a task that is first or early, and also last."""
+    try:
+        question.problem()
+    except ValueError:
+        if question.last is None:
+            raise
+        question.problem((question.last,))
+        return (question.last,)
+    return ()
+
+
+def _try_all(question: Question, needed: tuple[int, ...], extra: int, sign: int, clock: Clock) -> tuple[Proof, Ints]:
     """Every choice of extra visits, each solved; the bound is the smallest of all."""
-    best: tuple[float, list[int], Proof] | None = None
+    best: tuple[float, Ints] = (math.inf, np.zeros(0, np.int64))
     bound, nodes = math.inf, 0
-    for choice in combinations_with_replacement(range(len(question.names)), extra):
-        problem = _posed(question, choice, sign)
+    for choice in combinations_with_replacement(range(len(question.names)), extra - len(needed)):
+        problem = _posed(question, needed + choice, sign)
         proof = minimize(problem, seed=question.seed, clock=clock)
         bound, nodes = min(bound, proof.bound), nodes + proof.nodes
-        tasks = problem.tasks[proof.order].tolist()
-        if best is None or proof.error < best[0] - 1e-12 * abs(best[0]):
-            best = (proof.error, tasks, proof)
-    assert best is not None
-    error, tasks, proof = best
-    return Proof(proof.order, error, min(bound, error), nodes), np.array(tasks, np.int64)
+        if proof.error < best[0] - 1e-12 * abs(best[0]) or not len(best[1]):
+            best = proof.error, problem.tasks[proof.order]
+    error, tasks = best
+    return Proof(np.arange(len(tasks)), error, min(bound, error), nodes), tasks
 
 
-def _exchange(question: Question, extra: int, sign: int, clock: Clock) -> tuple[Proof, Ints]:
-    """Add the best further visit at its best place, `extra` times; then drop and re-add while that helps."""
-    base = _posed(question, (), sign)
+def _exchange(question: Question, needed: tuple[int, ...], extra: int, sign: int, clock: Clock) -> tuple[Proof, Ints]:
+    """Add the best further visit at its best place, `extra` times; then re-order, drop and re-add while that helps."""
+    base = _posed(question, needed, sign)
     proof = minimize(base, seed=question.seed, clock=clock.share(0.4))
     sequence, error = base.tasks[proof.order], proof.error
-    for _ in range(extra):
+    for _ in range(extra - len(needed)):
+        if clock.report(error, -math.inf):
+            break
         sequence, error = _insert_best(question, sequence, sign)
     improved = True
-    while improved:
+    while improved and not clock.report(error, -math.inf):
         improved = False
-        for place in _droppable(question, sequence):
-            if clock.report(error, -math.inf):
-                break
-            trial, value = _insert_best(question, np.delete(sequence, place), sign)
+        for trial, value in _neighbors(question, sequence, sign, clock):
             if value < error - 1e-9 * abs(error):
                 sequence, error, improved = trial, value, True
                 break
     # Below the error of a longer sequence nothing is known but that errors are sums of squares.
     return Proof(np.arange(len(sequence)), error, 0.0 if sign > 0 else -math.inf, 0), sequence
+
+
+def _neighbors(question: Question, sequence: Ints, sign: int, clock: Clock) -> Iterator[tuple[Ints, float]]:
+    """One visit dropped and the best one added; after all of these, the same visits in the best order found."""
+    from taskorder.ordering.search import search
+
+    for place in _droppable(question, sequence):
+        if clock.left <= 0:
+            return
+        yield _insert_best(question, np.delete(sequence, place), sign)
+    rest = sequence.tolist()
+    for task in range(len(question.names)):
+        if task not in question.learned:
+            rest.remove(task)
+    problem = _posed(question, tuple(rest), sign)
+    with one_blas_thread():
+        order = search(problem, seed=question.seed, clock=clock)
+    yield problem.tasks[order], problem.error(order)
 
 
 def _insert_best(question: Question, sequence: Ints, sign: int) -> tuple[Ints, float]:
@@ -114,7 +146,7 @@ def _insert_best(question: Question, sequence: Ints, sign: int) -> tuple[Ints, f
     if question.last is not None:
         errors[-1] = np.inf
     met = _met(question, sequence)
-    for a, b in question.pairs():
+    for a, b in question.before:
         errors[: met[a] + 1, b] = np.inf  # b must not be met before a
     place, task = np.unravel_index(errors.argmin(), errors.shape)
     return np.insert(sequence, place, task), float(errors[place, task])
@@ -161,6 +193,6 @@ def _droppable(question: Question, sequence: Ints) -> list[int]:
     for place in inner:
         rest = np.delete(sequence, place)
         met = _met(question, rest)
-        if (met < len(rest)).all() and all(met[a] <= met[b] for a, b in question.pairs()):
+        if (met < len(rest)).all() and all(met[a] <= met[b] for a, b in question.before):
             places.append(place)
     return places

@@ -12,6 +12,9 @@ from taskorder.theory.correlation import exact_form
 MAX_PROJECTIONS = 200
 """The projections stop here at the latest; what they return is a correlation matrix in any case."""
 
+LARGE = 300
+"""Above this many tasks a correlation matrix is recognized by its Cholesky factor: eigenvalues take far longer."""
+
 
 def nearest_correlation(matrix: ArrayLike) -> tuple[Floats, Repair]:
     """The correlation matrix nearest to `matrix` in the Frobenius norm, and how far away it is.
@@ -30,13 +33,23 @@ def nearest_correlation(matrix: ArrayLike) -> tuple[Floats, Repair]:
     """
     given = square_matrix(matrix)
     symmetric = (given + given.T) / 2
-    smallest = float(np.linalg.eigvalsh(symmetric)[0])
     result = exact_form(symmetric)
+    if len(given) > LARGE and np.array_equal(result, given) and _is_definite(given):
+        return result, Repair(0.0, 0.0, 0.0, 0.0)
+    smallest = float(np.linalg.eigvalsh(symmetric)[0])
     same = np.array_equal(result, symmetric)
     if (smallest if same else float(np.linalg.eigvalsh(result)[0])) < -EIGENVALUE_TOLERANCE * len(result):
         result = _project(symmetric)
     change = result - given
     return result, Repair(asymmetry(given), smallest, float(np.linalg.norm(change)), float(np.abs(change).max()))
+
+
+def _is_definite(matrix: Floats) -> bool:
+    try:
+        np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def _project(A: Floats, tolerance: float = 1e-10) -> Floats:
