@@ -93,11 +93,12 @@ def test_interrupted_tables_say_so(hard_table):
 
 def test_interrupted_comparison(hard_table):
     with Running("compare", hard_table, "--time-limit", "600", "--json") as running:
-        running.wait_for(b"gap")
+        running.wait_for(b"comparing rules")
         running.process.send_signal(signal.SIGINT)
         code, text = running.finish()
     assert code == 130
     assert '"verdict"' in text
+    assert b"gap" not in running.seen
 
 
 def test_the_second_interrupt_kills():

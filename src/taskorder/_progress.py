@@ -20,11 +20,13 @@ BAR_AFTER_SECONDS = 1.0
 class Watcher:
     """Hand it to `solve(..., watch=watcher)` inside `with`: it draws a bar and asks the search to stop after Ctrl-C.
 
+    With a `label` the bar shows that instead of the numbers of the search.
     The first Ctrl-C only sets `interrupted`, which ends the search at its next report; the second one kills at once.
     """
 
-    def __init__(self, limit: float | None, *, draw: bool) -> None:
+    def __init__(self, limit: float | None, *, draw: bool, label: str = "") -> None:
         self.interrupted = False
+        self._label = label
         self._limit = limit
         self._draw = draw
         self._start = 0.0
@@ -73,9 +75,8 @@ class Watcher:
             self._row = self._bar.add_task("", total=self._limit)
             self._bar.start()
         assert self._row is not None
-        self._bar.update(
-            self._row, completed=min(elapsed, self._limit or elapsed), description=line(error, bound, elapsed)
-        )
+        said = f"{self._label}  {elapsed:.0f} s" if self._label else line(error, bound, elapsed)
+        self._bar.update(self._row, completed=min(elapsed, self._limit or elapsed), description=said)
 
     def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
         self.interrupted = True

@@ -6,60 +6,71 @@ from collections.abc import Sequence
 
 import numpy as np
 from rich import box
+from rich.cells import cell_len, set_cell_size
 from rich.table import Table
 from rich.text import Text
 
 from taskorder.records import Comparison, Plan, RuleScore
 
-OTHER_COLUMNS = 54
-"""Characters that the comparison table needs beside its orders."""
+GAP = 3
+"""Blanks between two columns."""
+NARROWEST = 8
+"""A folded column keeps this many characters; on a terminal too narrow even for that, the terminal breaks the lines."""
+ORDERS_FROM = 100
+"""Narrower comparisons leave the orders out."""
+
+Row = Sequence[str | Text]
 
 
-def plan_table(plan: Plan, weights: Sequence[float]) -> Table:
-    """One row a step: the task, the (weighted) error of all tasks after it, and what its own error is in the end."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column("step", justify="right")
-    table.add_column("task")
-    table.add_column("total error after it", justify="right")
-    table.add_column("own error at the end", justify="right")
+def plan_table(plan: Plan, weights: Sequence[float], width: int | None = None) -> Table:
+    """One row a step: the task, the (weighted) error of all tasks after it, and what its own error is in the end.
+
+    Where `width` characters are too few, long names go on over several lines; nothing is cut.
+    """
     totals = np.asarray(plan.error_path) @ np.asarray(weights, dtype=np.float64)
     learned = plan.options.get("learned") or ()
-    table.add_row("", Text("after the learned tasks" if learned else "before training"), f"{totals[0]:.4f}", "")
-    for step, task in enumerate(plan.order, start=1):
-        table.add_row(str(step), Text(plan.names[task]), f"{totals[step]:.4f}", f"{plan.task_errors[task]:.4f}")
-    return table
+    rows = [("", "after the learned tasks" if learned else "before training", f"{totals[0]:.4f}", "")]
+    rows += [
+        (str(step), plan.names[task], f"{totals[step]:.4f}", f"{plan.task_errors[task]:.4f}")
+        for step, task in enumerate(plan.order, start=1)
+    ]
+    headers = ["step", "task", "total error after it", "own error at the end"]
+    if width is not None and _total(_widths([headers, *rows])) > width:
+        headers[2:] = "total error\nafter it", "own error\nat the end"
+    return _table(headers, rows, "task", width)
 
 
 def plan_lines(plan: Plan) -> list[str]:
-    """The error, the proof, the time and the notes."""
-    return plan.summary().splitlines()[1:]
+    """The summary without the order, which the table shows."""
+    return [line for line in plan.summary().splitlines() if not line.startswith("order ")]
 
 
 def comparison_table(result: Comparison, width: int) -> Table:
     """One row a rule, best first, with the mean of random orders in its place; `width` characters where possible."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column("rule", no_wrap=True)
-    table.add_column("error", justify="right", no_wrap=True)
-    table.add_column("x best", justify="right", no_wrap=True)
-    table.add_column("random\nbelow it", justify="right", no_wrap=True)
-    table.add_column("order", no_wrap=True)
-    rows = [(score.error, _score_row(score, result, max(12, width - OTHER_COLUMNS))) for score in result.scores]
+    scored = [(score.error, _score_row(score, result), score.order) for score in result.scores]
     mean = Text("mean over orders" if result.random_exact else "mean of random", style="italic")
-    rows.append(
-        (result.random_mean, (mean, f"{result.random_mean:.5g}", ratio(result.random_mean, result.best), "", Text("")))
-    )
-    for _, row in sorted(rows, key=lambda pair: pair[0]):
-        table.add_row(*row)
-    return table
+    mean_row: Row = mean, f"{result.random_mean:.5g}", ratio(result.random_mean, result.best), ""
+    scored.append((result.random_mean, mean_row, ()))
+    scored.sort(key=lambda entry: entry[0])
+    headers = ["rule", "error", "x best", "percentile"]
+    rows = [row for _, row, _ in scored]
+    if width < ORDERS_FROM:
+        return _table(headers, rows, "rule", width)
+    left = max(12, width - _total(_widths([headers, *rows])) - GAP)
+    rows = [(*row, short_order(result.names, order, left)) for _, row, order in scored]
+    return _table([*headers, "order"], rows, "rule", width)
 
 
-def comparison_lines(result: Comparison) -> list[str]:
-    """The spread of random orders, the notes, and the verdict."""
+def comparison_lines(result: Comparison, width: int) -> list[str]:
+    """Where the orders are if not in the table, the spread of random orders, the notes, and the verdict."""
+    lines = [] if width >= ORDERS_FROM else ["orders: see --json or a wider terminal"]
     which = f"all {result.random_count} orders" if result.random_exact else f"{result.random_count} random orders"
+    if result.random_count == 1:
+        which = "the only order"
     spread = f"{which}: mean {result.random_mean:.6g}, standard deviation {result.random_std:.3g}"
     if not result.random_exact:
         spread += f", standard error of the mean {result.random_sem:.2g}"
-    return [spread, *(f"note: {note}" for note in result.notes), result.verdict]
+    return [*lines, spread, *(f"note: {note}" for note in result.notes), result.verdict]
 
 
 def ratio(error: float, best: float) -> str:
@@ -81,26 +92,47 @@ def short_order(names: Sequence[str], order: Sequence[int], width: int) -> str:
     """
     shown = [names[task] for task in order]
     whole = " ".join(shown)
-    if len(whole) <= width:
+    if cell_len(whole) <= width:
         return whole
     if len(shown) < 4:
-        return f"{whole[: width - 3]}..."
+        return f"{set_cell_size(whole, width - 3)}..."
     keep = 1
-    while sum(len(name) + 1 for name in (*shown[: keep + 1], *shown[-keep - 1 :])) + len("... 99 more ...") <= width:
+    while cell_len(" ".join((*shown[: keep + 1], "... 99 more ...", *shown[-keep - 1 :]))) <= width:
         keep += 1
     left_out = len(shown) - 2 * keep
     short = " ".join([*shown[:keep], f"... {left_out} more ...", *shown[-keep:]])
-    if len(short) > width:
+    if cell_len(short) > width:
         short = f"{shown[0]} ... {shown[-1]}"
-    return short if len(short) <= width else f"{short[: width - 3]}..."
+    return short if cell_len(short) <= width else f"{set_cell_size(short, width - 3)}..."
 
 
-def _score_row(score: RuleScore, result: Comparison, width: int) -> tuple[Text, str, str, str, Text]:
-    name = f"{score.rule} (proven)" if score.proven else score.rule
-    return (
-        Text(name, style="bold" if score.rule == "optimal" else ""),
-        f"{score.error:.5g}",
-        ratio(score.error, result.best),
-        f"{100 * score.quantile:.1f} %",
-        Text(short_order(result.names, score.order, width)),
-    )
+def _score_row(score: RuleScore, result: Comparison) -> Row:
+    state = " (proven)" if score.proven else "" if score.complete else " (unfinished)"
+    name = Text(score.rule + state, style="bold" if score.rule == "optimal" else "")
+    return name, f"{score.error:.5g}", ratio(score.error, result.best), f"{100 * score.quantile:.1f} %"
+
+
+def _table(headers: Sequence[str], rows: Sequence[Row], folded: str, width: int | None) -> Table:
+    """Text columns (`folded` and the order) to the left, numbers to the right; only `folded` gives way to `width`."""
+    widths = _widths([headers, *rows])
+    place = headers.index(folded)
+    if width is not None:
+        kept = widths[place] - max(0, _total(widths) - width)
+        widths[place] = min(widths[place], max(NARROWEST, kept))
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for header, size in zip(headers, widths, strict=True):
+        side = "left" if header in (folded, "order") else "right"
+        table.add_column(header, justify=side, no_wrap=header != folded, overflow="fold", width=size)  # type: ignore[arg-type]
+    for row in rows:
+        table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
+    return table
+
+
+def _widths(rows: Sequence[Row]) -> list[int]:
+    return [
+        max(cell_len(line) for cell in column for line in str(cell).split("\n")) for column in zip(*rows, strict=True)
+    ]
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + GAP * (len(widths) - 1)

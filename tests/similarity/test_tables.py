@@ -35,6 +35,8 @@ TEXTS = {
     "separator at every end": (PLAIN.replace("\n", ",\n"), None),
     "spaces around cells": (PLAIN.replace(",", " , "), None),
     "pandas without names": (",0,1,2\n0,1,0.5,0.25\n1,0.5,1,-0.125\n2,0.25,-0.125,1\n", ("0", "1", "2")),
+    "years as names": ("year,2001,2,0.5\n2001,1,.5,.25\n2,.5,1,-.125\n0.5,.25,-.125,1", ("2001", "2", "0.5")),
+    "counted under a letter": ("#no\nt,1,2,3\n1,1,.5,.25\n2,.5,1,-.125\n3,.25,-.125,1", ("1", "2", "3")),
     "pandas without index": ("0,1,2\n" + PLAIN, ("0", "1", "2")),
     "json rows": (json.dumps(TABLE.tolist()), None),
     "json record": (json.dumps({"names": NAMES, "similarity": TABLE.tolist()}), NAMES),
@@ -103,7 +105,7 @@ def test_standard_input(monkeypatch):
 
 
 finite = st.floats(allow_nan=False, allow_infinity=False, width=64).filter(lambda x: abs(x) <= 1e300)
-one_line = st.text(st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp")), min_size=1, max_size=12).filter(
+one_line = st.text(st.characters(exclude_categories=("Cc", "Cf", "Cs", "Zl", "Zp")), min_size=1, max_size=12).filter(
     str.strip
 )
 odd_names = one_line | st.sampled_from(
@@ -157,8 +159,18 @@ def test_weights_of_names_with_marks():
     assert read_weights('"a,b=2",c=d=3', ["a,b", "c=d"]).tolist() == [2, 3]
 
 
+FILES = [
+    ("dogs=2\nowls=3\n", [1, 2, 3]),
+    ("dogs = 2\nowls = 3\n", [1, 2, 3]),
+    ("dogs=2,owls=3\n", [1, 2, 3]),
+    ("task,weight\nowls,2\n", [1, 1, 2]),
+    ("weight\n1\n2\n3\n", [1, 2, 3]),
+]
+
+
 @pytest.mark.parametrize(
-    ("text", "expected"), [("owls,2\n# why\ncats,3\n", [3, 1, 2]), ("4\n5\n6\n", [4, 5, 6]), ("dogs\t0.5", [1, 0.5, 1])]
+    ("text", "expected"),
+    [("owls,2\n# why\ncats,3\n", [3, 1, 2]), ("4\n5\n6\n", [4, 5, 6]), ("dogs\t0.5", [1, 0.5, 1]), *FILES],
 )
 def test_weights_from_a_file(text, expected, tmp_path):
     path = tmp_path / "weights.txt"
@@ -175,11 +187,26 @@ def test_weights_from_a_file(text, expected, tmp_path):
         ("cats=2,3", "mixture"),
         ("cats=much", "got 'much'"),
         ("", "one number"),
+        ("nofile.csv", "no such file: 'nofile.csv'"),
+        ("/", "a directory: '/'"),
     ],
 )
 def test_bad_weights(text, message):
     with pytest.raises(ValueError, match=message):
         read_weights(text, NAMES)
+
+
+def test_bad_weight_files(tmp_path):
+    path = tmp_path / "weights.txt"
+    for text, message in (
+        ("", "one weight a line, got an empty file"),
+        ("cats,much\n", "got 'much'"),
+        ("cats,much\ndogs,2\n", "got 'much'"),
+        ("task,weight\nfrogs,2\n", "known task, got 'frogs'"),
+    ):
+        path.write_text(text)
+        with pytest.raises(ValueError, match=message):
+            read_weights(str(path), NAMES)
 
 
 def test_the_demo_matrix_is_what_its_readme_says():

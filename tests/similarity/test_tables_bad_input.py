@@ -17,7 +17,7 @@ BAD_TEXT = {
     "empty": ("", "empty file"),
     "blank": ("  \n\n", "empty file"),
     "only comments": ("# nothing\n", "no rows"),
-    "ragged": ("1,0.5\n0.5\n", "1 cells on line 2"),
+    "ragged": ("1,0.5\n0.5\n", "1 cell on line 2"),
     "ragged after a comment": ("# c\n1,0,0\n0,1\n0,0,1\n", "2 cells on line 3"),
     "text cell": ("1,0.5\nhello,1\n", "got 'hello' on line 2, column 1"),
     "text cell with names": ("task,A,B\nA,1,x\nB,0.5,1\n", "got 'x' on line 2, column 3"),
@@ -38,14 +38,21 @@ BAD_TEXT = {
     "names disagree": ("task,A,B\nA,1,0\nC,0,1\n", "column 'B' and row 'C' for task 2"),
     "names in another order": ("task,A,B\nB,1,0\nA,0,1\n", "another order"),
     "broken quote": ('task,"A,B\nA,1,0\nB,0,1\n', "broken cell on line"),
+    "invisible character": ("A\u200b,B\n1,0\n0,1\n", "printable"),
+    "turned text": ("A\u202e,B\n1,0\n0,1\n", "printable"),
+    "mistyped corner": ("l.0,0.5\n0.5,1\n", "got 'l.0' on line 1, column 1"),
+    "missing corner": ("NA,0.5\n0.5,1\n", "got 'NA' on line 1, column 1"),
+    "zero bytes": ("\0" * 100, "not a text table, NPY or NPZ"),
+    "junk": ("\x01\x02a\x03\n", "not a text table, NPY or NPZ"),
     "control character": ("A\x1b[2J,B\n1,0\n0,1\n", "printable"),
     "json syntax": ("[[1, 0.5], [0.5, 1]", "line 1, column"),
-    "json ragged": ("[[1, 0], [1]]", "1 cells in row 2"),
+    "json ragged": ("[[1, 0], [1]]", "1 cell in row 2"),
     "json text": ('[[1, "x"], [0, 1]]', "got 'x' at row 1, column 2"),
     "json true": ("[[true, 0], [0, 1]]", "got 'True' at row 1, column 1"),
     "json null": ("[[1, null], [0, 1]]", "got 'None' at row 1, column 2"),
     "json nan": ("[[1, NaN], [0, 1]]", "got 'nan' at row 1, column 2"),
     "json huge": (f"[[1, 1{'0' * 400}], [0, 1]]", "row 1, column 2"),
+    "json thousands of digits": (f"[[1, {'9' * 5000}], [0, 1]]", "row 1, column 2"),
     "json 2 x 3": ("[[1, 0, 0], [0, 1, 0]]", "square P x P matrix, got 2 x 3"),
     "json flat": ("[1, 0]", "must hold a table"),
     "json no rows": ("[]", "must hold a table"),
@@ -181,9 +188,9 @@ def test_arrays_of_the_wrong_kind(tmp_path):
     for file, array, expected in (
         ("complex.npy", np.eye(2) * 1j, "real numbers"),
         ("text.npy", np.array([["1"]]), "real numbers"),
-        ("flat.npy", np.ones(4), "2000 x 2000 in the array, got 4"),
-        ("scalar.npy", np.array(1.0), "a single value"),
-        ("cube.npy", np.ones((2, 2, 2)), "got 2 x 2 x 2"),
+        ("flat.npy", np.ones(4), "square P x P matrix, got 4"),
+        ("scalar.npy", np.array(1.0), "a single number"),
+        ("cube.npy", np.ones((2, 2, 2)), "must be a square P x P matrix, got 2 x 2 x 2"),
         ("wide.npy", np.ones((2, 3)), "square P x P matrix, got 2 x 3"),
         ("none.npy", np.ones((0, 0)), "square P x P matrix, got 0 x 0"),
         ("nan.npy", np.array([[np.nan]]), "got nan at row 1, column 1"),
@@ -193,6 +200,15 @@ def test_arrays_of_the_wrong_kind(tmp_path):
     np.save(tmp_path / "whole.npy", np.eye(4))
     (tmp_path / "cut.npy").write_bytes((tmp_path / "whole.npy").read_bytes()[:-8])
     assert "damaged" in refusal(tmp_path / "cut.npy")
+
+
+@pytest.mark.filterwarnings("default")
+def test_numpy_warns_nobody(tmp_path, recwarn):
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (1L, 1L), }"
+    header += b" " * (118 - len(header) - 1) + b"\n"
+    (tmp_path / "old.npy").write_bytes(b"\x93NUMPY\x01\x00" + bytes([len(header), 0]) + header + np.ones(1).tobytes())
+    assert read_similarity(tmp_path / "old.npy")[0].tolist() == [[1.0]]
+    assert not recwarn.list
 
 
 def test_a_header_that_promises_too_much_takes_no_memory(tmp_path):

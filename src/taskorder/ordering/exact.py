@@ -70,7 +70,7 @@ def prove(problem: Problem, start: Ints, clock: Clock, floor: float = -np.inf, m
         return Proof(order, best, best, 0)
     precedes, images = symmetries(problem)
     absolute = ABSOLUTE_TOLERANCE * abs(problem.e)
-    lam = np.full(len(problem.r), 0.1 * float(np.abs(np.diagonal(problem.G)).max()))
+    lam = np.full(len(problem.r), problem.multiplier)
 
     def explore(node: Node, error: float, limit: int) -> tuple[float, Ints, int, list[Node]]:
         """Search below one node; positions in and out are those of the whole problem."""

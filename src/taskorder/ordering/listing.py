@@ -57,7 +57,7 @@ def all_errors(problem: Problem) -> Floats:
         else:
             list_many_rows(problem.e, gram, pull, problem.C, problem.G, first, blocks[first])
 
-    if n < 10:  # below, starting threads costs more than it saves
+    if n < 9:  # starting threads would cost more than it saves
         for first in range(n):
             fill(first)
     else:

@@ -149,15 +149,21 @@ def root_bound(problem: Problem, clock: Clock | None = None, steps: int = 30) ->
         rounding = 1e-15 * n * n * float((x * x).sum()) * size
         return problem.e - float((b * x).sum()) - rounding, 2 * slope / curvature if curvature > 0 else 0.0
 
-    lam = 0.1 * float(np.abs(np.diagonal(problem.G)).max())
+    lam = problem.multiplier
     best, step = at(lam)
     for _ in range(60):
         if best > -np.inf:
             break
         lam *= 4
         best, step = at(lam)
-    for _ in range(steps):
-        if abs(step) <= 1e-9 * abs(lam) or (clock is not None and clock.left <= 0):
+    for _ in range(6):  # the best multiplier may be smaller by orders of magnitude
+        value, next_step = at(lam / 10)
+        if value <= best:
+            break
+        lam, best, step = lam / 10, value, next_step
+    for taken in range(steps):
+        late = clock is not None and clock.left <= 0 and taken >= 8
+        if abs(step) <= 1e-9 * abs(lam) or late:
             break
         value, next_step = at(lam + step)
         if value > best:

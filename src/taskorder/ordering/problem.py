@@ -44,6 +44,11 @@ class Problem:
         """Number of open visits."""
         return len(self.tasks)
 
+    @property
+    def multiplier(self) -> float:
+        """A first guess at the multiplier of the lower bound: a tenth of a typical weight."""
+        return 0.1 * abs(float(np.trace(self.G))) / float((self.C * self.C).sum())
+
     def negated(self) -> Problem:
         """The problem whose smallest error is minus the largest error of this one."""
         return replace(self, e=-self.e, h=-self.h, G=-self.G)

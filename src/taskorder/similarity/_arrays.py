@@ -9,6 +9,8 @@ from typing import IO, Any
 
 import numpy as np
 
+from taskorder.similarity._delimited import counted
+
 NPY_MAGIC = b"\x93NUMPY"
 ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 
@@ -28,7 +30,7 @@ def parse_json(text: str, label: str) -> tuple[list[list[float]], list[str] | No
         return found
 
     try:
-        data = json.loads(text, object_pairs_hook=object_of)
+        data = json.loads(text, object_pairs_hook=object_of, parse_int=float)  # int refuses thousands of digits
     except json.JSONDecodeError as problem:
         raise ValueError(
             f"`{label}` must be JSON, got {problem.msg} on line {problem.lineno}, column {problem.colno}. "
@@ -67,7 +69,8 @@ def _from_mapping(data: dict[str, Any], label: str) -> tuple[list[list[Any]], li
 def _json_row(row: list[Any], place: int, length: int, label: str) -> list[float]:
     if len(row) != length:
         raise ValueError(
-            f"`{label}` must have equally long rows, got {len(row)} cells in row {place} where row 1 has {length}."
+            f"`{label}` must have equally long rows, got {counted(len(row), 'cell')} in row {place} "
+            f"where row 1 has {length}."
         )
     for column, cell in enumerate(row, start=1):
         if isinstance(cell, bool) or not isinstance(cell, (int, float)) or not abs(cell) <= 1e300:
@@ -138,8 +141,10 @@ def _read_array(stream: IO[bytes], label: str, max_tasks: int, key: str, *, text
     if dtype.kind not in ("SU" if text else "fiub") or dtype.itemsize > 4096:
         kind = "text" if text else "real numbers"
         raise _Refusal(f"`{label}` must hold {kind} in {key}, got dtype {_one_line(dtype.str)}.")
+    size = " x ".join(map(str, shape)) or "a single number"
+    if not text and len(shape) != 2:
+        raise _Refusal(f"`{label}` must be a square P x P matrix, got {size}.")
     if len(shape) != (1 if text else 2) or max(shape, default=0) > max_tasks:
-        size = " x ".join(map(str, shape)) or "a single value"
         rule = f"at most {max_tasks} names" if text else f"a table of at most {max_tasks} x {max_tasks}"
         raise _Refusal(f"`{label}` must hold {rule} in {key}, got {size}.")
     stream.seek(start)

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 Cells = list[list[float]]
 
-CORNER_WORDS = frozenset({"task", "tasks", "name", "names"})
-"""A first cell that says: the rest of this row and of this column are task names, even where they look like numbers."""
+HOLES = frozenset({"na", "n/a", "nil", "null", "none", "missing"})
+"""Words in the first cell that stand for a missing number; any other word there is the title of the names."""
 
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")
@@ -65,6 +65,18 @@ def find_separator(text: str) -> str:
             return mark
     best = max(counts, key=lambda mark: sum(counts[mark]))
     return best if sum(counts[best]) else " "
+
+
+def split_line(text: str, label: str) -> list[str]:
+    """The cells of an option value, with commas between them.
+
+    >>> split_line('a, "b,c"', "learned")
+    ['a', 'b,c']
+    """
+    try:
+        return [cell.strip() for cell in next(csv.reader([text], skipinitialspace=True), [])]
+    except csv.Error:
+        raise ValueError(f"`{label}` must be one line with commas, got {text[:60]!r}.") from None
 
 
 def read_rows(text: str, label: str, max_rows: int) -> tuple[list[int], list[list[str]], str]:
@@ -125,8 +137,8 @@ def _even_rows(rows: list[list[str]], numbers: list[int], label: str) -> None:
     for row, number in zip(rows, numbers, strict=True):
         if len(row) != usual:
             raise ValueError(
-                f"`{label}` must have equally long rows, got {len(row)} cells on line {number} where most lines have "
-                f"{usual}. Fill in or remove cells there; put names with separators in double quotes."
+                f"`{label}` must have equally long rows, got {counted(len(row), 'cell')} on line {number} where "
+                f"most lines have {usual}. Fill in or remove cells there; put names with separators in double quotes."
             )
 
 
@@ -137,11 +149,11 @@ def _layout(rows: list[list[str]], label: str, separator: str) -> tuple[bool, bo
     if height == width:
         if height == 1 or is_number(corner):
             return False, False
-        if corner.lower() in CORNER_WORDS:
+        if _is_title(corner):
             return True, True
         names = header + column
-        counted = not corner and all(name.isdecimal() for name in names)
-        return (True, True) if counted or not all(map(is_number, names)) else (False, False)
+        numbered = all(name.isdecimal() for name in names) and (not corner or not {"0", "1"}.issuperset(names))
+        return (True, True) if numbered or not all(map(is_number, names)) else (False, False)
     if height == width + 1 and _are_names(rows[0]):
         return True, False
     if width == height + 1 and _are_names([row[0] for row in rows]):
@@ -149,12 +161,34 @@ def _layout(rows: list[list[str]], label: str, separator: str) -> tuple[bool, bo
     fix = "Give one row and one column for each task; a header row and a name column may be added."
     if separator == "," and (width == 2 * height or any(map(_TWO_NUMBERS.search, rows[-1]))):
         fix = _COMMA_FIX
-    raise ValueError(f"`{label}` must hold a square table, got {height} rows and {width} columns. {fix}")
+    size = f"{counted(height, 'row')} and {counted(width, 'column')}"
+    raise ValueError(f"`{label}` must hold a square table, got {size}. {fix}")
+
+
+def _is_title(corner: str) -> bool:
+    """Whether the first cell says that its row and column are task names, even where they look like numbers.
+
+    A letter alone or one among digits may be a mistyped number.
+
+    >>> [_is_title(corner) for corner in ("year", "l.0", "x", "N/A")]
+    [True, False, False, False]
+    """
+    letters = sum(mark.isalpha() for mark in corner)
+    return letters > 1 and not any(mark.isdigit() for mark in corner) and corner.lower() not in HOLES
 
 
 def _are_names(cells: list[str]) -> bool:
     counts = [list(map(str, range(first, first + len(cells)))) for first in (0, 1)]
     return not all(map(is_number, cells)) or (len(cells) > 1 and cells in counts)
+
+
+def counted(number: int, noun: str) -> str:
+    """A count with its noun.
+
+    >>> counted(1, "row"), counted(2, "row")
+    ('1 row', '2 rows')
+    """
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def is_number(cell: str) -> bool:

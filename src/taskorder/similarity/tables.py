@@ -14,6 +14,7 @@ import os
 import stat
 import sys
 import unicodedata
+import warnings
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
@@ -44,22 +45,26 @@ def read_similarity(
     from taskorder.ordering.question import MAX_TASKS
 
     data, label = _read_bytes(path_or_stream, name, max_bytes)
-    values: ArrayLike
-    names: Sequence[str] | None = None
-    if data.startswith(_arrays.NPY_MAGIC):
-        values = _arrays.parse_npy(data, label, MAX_TASKS)
-    elif data.startswith(_arrays.ZIP_MAGIC):
-        values, names = _arrays.parse_npz(data, label, MAX_TASKS)
-    else:
-        text = _decode(data, label)
-        if label.lower().endswith(".json") or text.lstrip()[:1] in ("[", "{"):
-            values, names = _arrays.parse_json(text, label)
-        else:
-            values, names = _delimited.parse_delimited(text, label, MAX_TASKS)
-    matrix = square_matrix(values, label)
+    with (
+        warnings.catch_warnings()
+    ):  # what numpy thinks of odd headers and huge numbers; the checks below have their say
+        warnings.simplefilter("ignore")
+        values, names = _parse(data, label, MAX_TASKS)
+        matrix = square_matrix(values, label)
     if len(matrix) > MAX_TASKS:
         raise ValueError(f"`{label}` must hold at most {MAX_TASKS} tasks, got {len(matrix)}. Plan a subset of them.")
     return matrix, None if names is None else _checked_names(names, len(matrix), label)
+
+
+def _parse(data: bytes, label: str, max_tasks: int) -> tuple[ArrayLike, Sequence[str] | None]:
+    if data.startswith(_arrays.NPY_MAGIC):
+        return _arrays.parse_npy(data, label, max_tasks), None
+    if data.startswith(_arrays.ZIP_MAGIC):
+        return _arrays.parse_npz(data, label, max_tasks)
+    text = _decode(data, label)
+    if label.lower().endswith(".json") or text.lstrip()[:1] in ("[", "{"):
+        return _arrays.parse_json(text, label)
+    return _delimited.parse_delimited(text, label, max_tasks)
 
 
 def write_similarity(path: str | os.PathLike[str], matrix: ArrayLike, names: Sequence[str] | None = None) -> None:
@@ -95,17 +100,20 @@ def read_weights(text: str, names: Sequence[str], *, max_bytes: int = MAX_BYTES)
     """One weight for each task, from an option value or a file.
 
     Either one number for each task ("2,1,1"), or NAME=NUMBER pairs ("cats=2,dogs=0.5"; tasks left out weigh 1), or the
-    path of a text file with one number a line or one NAME,NUMBER pair a line. Names with commas go in double quotes.
+    path of a text file with one number, NAME,NUMBER or NAME=NUMBER a line, below a header or not. Names with
+    commas go in double quotes.
 
     >>> read_weights("dogs=3", ["cats", "dogs"])
     array([1., 3.])
     """
-    if os.path.isfile(text):
-        data, label = _read_bytes(text, None, max_bytes)
-        _, rows, _ = _delimited.read_rows(_decode(data, label), label, 2 * len(names) + 2)
+    if os.path.exists(text) and not os.path.isdir(text):
+        rows, label = _weight_rows(text, names, max_bytes)
     else:
         label = "weights"
-        cells = next(csv.reader([text], skipinitialspace=True), [])
+        cells = _delimited.split_line(text, label)
+        if len(cells) == 1 and "=" not in text and not _delimited.is_number(text):
+            found = "a directory" if os.path.isdir(text) else "no such file"
+            raise ValueError(f"`weights` must be numbers, NAME=NUMBER pairs or a file, got {found}: {text[:60]!r}.")
         rows = [[part.strip() for part in cell.rsplit("=", 1)] for cell in cells]
     if any(len(row) != len(rows[0]) or len(row) > 2 for row in rows):
         raise ValueError(f"`{label}` must be all numbers or all NAME=NUMBER pairs, got a mixture in {text[:60]!r}.")
@@ -126,6 +134,19 @@ def read_weights(text: str, names: Sequence[str], *, max_bytes: int = MAX_BYTES)
     return weights
 
 
+def _weight_rows(path: str, names: Sequence[str], max_bytes: int) -> tuple[list[list[str]], str]:
+    """The lines of a weights file as [number] or [name, number], without a header, and what to call the file."""
+    data, label = _read_bytes(path, None, max_bytes, "one weight a line")
+    _, rows, separator = _delimited.read_rows(_decode(data, label), label, 2 * len(names) + 2)
+    if separator == " " and all("=" in "".join(row) for row in rows):
+        rows = [[" ".join(row)] for row in rows]  # blanks in names or around =
+    if all("=" in cell for row in rows for cell in row):
+        rows = [[part.strip() for part in cell.rsplit("=", 1)] for row in rows for cell in row]
+    if len(rows) > 1 and rows[0][0] not in names and not _delimited.is_number(rows[0][-1]):
+        del rows[0]
+    return rows, label
+
+
 def demo_similarity() -> tuple[Floats, tuple[str, ...]]:
     """The matrix that ships with the package: transfer between 12 CIFAR-100 tasks (see data/README.md).
 
@@ -138,9 +159,13 @@ def demo_similarity() -> tuple[Floats, tuple[str, ...]]:
     return matrix, task_names(names, len(matrix))
 
 
-def _read_bytes(source: str | os.PathLike[str] | IO[Any], name: str | None, max_bytes: int) -> tuple[bytes, str]:
+def _read_bytes(
+    source: str | os.PathLike[str] | IO[Any], name: str | None, max_bytes: int, content: str = "a similarity matrix"
+) -> tuple[bytes, str]:
     """The contents and what to call them; never reads more than `max_bytes`."""
     if isinstance(source, (str, os.PathLike)) and str(source) == "-":
+        if sys.stdin is None:
+            raise ValueError("`standard input` must be open to read from it, got a closed one. Name a file.")
         source, name = sys.stdin.buffer, name or "standard input"
     if isinstance(source, (str, os.PathLike)):
         shown = _printable(name or os.fspath(source))
@@ -158,13 +183,14 @@ def _read_bytes(source: str | os.PathLike[str] | IO[Any], name: str | None, max_
             raise ValueError(f"`{shown}` must be readable, got: {reason}. Check its permissions and path.") from None
     else:
         shown = _printable(name or str(getattr(source, "name", "the stream")))
-        content = source.read(max_bytes + 1)
-        data = content.encode("utf-8") if isinstance(content, str) else content
+        try:
+            found_data = source.read(max_bytes + 1)
+        except OSError as problem:
+            raise ValueError(f"`{shown}` must be readable, got: {problem.strerror}.") from None
+        data = found_data.encode("utf-8") if isinstance(found_data, str) else found_data
     _small_enough(len(data), max_bytes, shown)
     if not data.strip():
-        raise ValueError(
-            f"`{shown}` must hold a similarity matrix, got an empty file. Write one row of numbers a task."
-        )
+        raise ValueError(f"`{shown}` must hold {content}, got an empty file.")
     return data, shown
 
 
@@ -182,6 +208,9 @@ def _decode(data: bytes, label: str) -> str:
     if label.lower().endswith((".npy", ".npz")) or data.startswith(b"\x80"):
         kind = "a pickle" if data.startswith(b"\x80") else "something else"
         raise ValueError(f"`{label}` must be a text table, NPY or NPZ, got {kind}. Save it with numpy.save or savez.")
+    head = data[:4096]
+    if b"\0" in head or sum(byte < 32 and byte not in b"\t\n\r\f" for byte in head) > len(head) / 10:
+        raise ValueError(f"`{label}` must hold a table, got binary data: not a text table, NPY or NPZ.")
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
@@ -190,13 +219,13 @@ def _decode(data: bytes, label: str) -> str:
 
 
 def _checked_names(names: Sequence[str], num_tasks: int, label: str) -> tuple[str, ...]:
-    """Unique, nonempty names without control characters (they would break tables and terminals)."""
+    """Unique, nonempty names without control or invisible characters (they would break tables and deceive)."""
     try:
         checked = task_names(names, num_tasks)
     except ValueError as problem:
         raise ValueError(str(problem).replace("`names`", f"The task names in `{label}`", 1)) from None
     for name in checked:
-        if any(unicodedata.category(mark) in ("Cc", "Cs", "Zl", "Zp") for mark in name):
+        if any(unicodedata.category(mark) in ("Cc", "Cf", "Cs", "Zl", "Zp") for mark in name):
             raise ValueError(f"`{label}` must have task names of one printable line, got {name!r}. Rename it.")
     return checked
 
