@@ -219,7 +219,7 @@ def large(sizes_: tuple[int, ...] = (50, 200, 1000), limits: tuple[float, ...] =
 
 
 GROWTH = """
-import sys, time, resource, json
+import sys, time, json
 sys.path.insert(0, "benchmarks")
 from instances import factor
 from ordering import problem_of
@@ -236,7 +236,9 @@ with one_blas_thread():
     order = search(problem, seed=0, clock=Clock(1e9), effort=1e-9)
     first = time.perf_counter() - start
 plan = solve(matrix, time_limit=10.0)
-memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+# not ru_maxrss: that one starts from the size of the parent process
+status = dict(line.split(":", 1) for line in open("/proc/self/status"))
+memory = int(status["VmHWM"].split()[0]) / 1024
 print(json.dumps([first, problem.error(order) / plan.error, plan.seconds, plan.proven, memory]))
 """
 

@@ -87,7 +87,7 @@ def _search_and_prove(problem: Problem, seed: int, clock: Clock) -> Proof:
     many_rows = len(problem.r) > 2
     proof = Proof(order, problem.error(order), floor, 0)
     if not (halves and many_rows):
-        proof = prove(problem, order, clock, floor, FIRST_ATTEMPT if n > 12 else FIRST_ATTEMPT / 10)
+        proof = prove(problem, order, clock, floor, FIRST_ATTEMPT / 10 if halves and n <= 12 else FIRST_ATTEMPT)
     if proof.complete or clock.left <= 0:
         return proof
     if halves:

@@ -33,7 +33,7 @@ NODES = 50
 """Nodes of branch and bound in a block for each step of an annealing."""
 MAX_WALKERS = 4
 """Orders that are improved side by side."""
-MAX_BEAM = 120
+MAX_BEAM = 250
 """Most visits for which beam search pays."""
 MAX_SHARED = 300
 """Up to this many visits several orders are kept; above, time is better spent on one."""
@@ -157,7 +157,7 @@ class Search:
         from taskorder.ordering._beam import beam
 
         now, order = self.problem, self.order.copy()
-        width = int(min(100, max(4, 2e9 / now.size**4)))
+        width = int(min(100, max(2, 2e9 / now.size**4)))
         self.spent += 0.15 * width * now.size**4 * len(now.r) + 1e5
         beam(now.e, now.r, now.h, now.C, now.G, now.precedes, width, sides, self.error, order)
         return order

@@ -64,9 +64,10 @@ def minimize_visits(
     repeated = sorted({question.names[t] for t in useful if (useful == t).sum() > 1 or t in question.learned})
     note = f"visited again: {', '.join(repeated)}" if repeated else "no task is visited again"
     if len(useful) < len(tasks):
-        found = "no further visit can help" if proof.complete else "no further visit was found to help"
+        effect = "help" if sign > 0 else "hurt"
+        found = f"no further visit can {effect}" if proof.complete else f"no further visit was found to {effect}"
         note += f"; {len(useful)} of the {question.num_open + extra} visits are used, {found}"
-    return proof, useful, (note if sign > 0 else note.replace("help", "hurt"),)
+    return proof, useful, (note,)
 
 
 def _posed(question: Question, extra: tuple[int, ...], sign: int) -> Problem:
