@@ -121,22 +121,22 @@ def moves() -> list[dict]:
 
 
 FAMILIES = {
-    "factor .1 k=P/2+1": lambda P, s: unit_factor(P, 0.1, P // 2 + 1, s),
-    "factor .3 k=P/2+1": lambda P, s: unit_factor(P, 0.3, P // 2 + 1, s),
-    "factor .6 k=P/2+1": lambda P, s: unit_factor(P, 0.6, P // 2 + 1, s),
-    "factor .1 k=4P": lambda P, s: factor(P, 0.1, 4 * P, s),
-    "factor .3 k=4P": lambda P, s: factor(P, 0.3, 4 * P, s),
-    "factor .6 k=4P": lambda P, s: factor(P, 0.6, 4 * P, s),
     "chain .8": lambda P, s: chain(P, 0.8),
     "chain .5": lambda P, s: chain(P, 0.5),
     "ring .8": lambda P, s: ring(P, 0.8),
     "ring .6": lambda P, s: ring(P, 0.6),
     "tree .6": lambda P, s: tree(P, 0.6),
     "leaves .8": lambda P, s: leaves(P, 0.8),
-    "clusters": lambda P, s: clusters(P, s),
-    "signed indefinite": lambda P, s: signed(P, s),
     "general Co, rank P": lambda P, s: (factor(P, 0.3, 4 * P, s), factor(P, 0.6, 4 * P, s + 1)),
     "general Co, rank 2": lambda P, s: (factor(P, 0.3, 4 * P, s), factor(P, 0.6, 2, s + 1)),
+    "factor .1 k=4P": lambda P, s: factor(P, 0.1, 4 * P, s),
+    "factor .3 k=4P": lambda P, s: factor(P, 0.3, 4 * P, s),
+    "factor .6 k=4P": lambda P, s: factor(P, 0.6, 4 * P, s),
+    "clusters": lambda P, s: clusters(P, s),
+    "signed indefinite": lambda P, s: signed(P, s),
+    "factor .1 k=P/2+1": lambda P, s: unit_factor(P, 0.1, P // 2 + 1, s),
+    "factor .3 k=P/2+1": lambda P, s: unit_factor(P, 0.3, P // 2 + 1, s),
+    "factor .6 k=P/2+1": lambda P, s: unit_factor(P, 0.6, P // 2 + 1, s),
 }
 TRIAL = {  # search.md: largest P proven for all seeds in 1 s / 60 s
     "factor .1 k=P/2+1": (20, 26), "factor .3 k=P/2+1": (26, 32), "factor .6 k=P/2+1": (20, 24),
@@ -152,17 +152,22 @@ def sizes() -> list[dict]:
     rows: list[dict] = []
     for name, make in FAMILIES.items():
         row: dict = {"matrix": name}
+        known, best = 8, 0.0
         for column, (limit, num_seeds) in enumerate([(1.0, 3), (60.0, 1)]):
-            first = TRIAL.get(name, (12, 14))[column]
-            size, took = first, proven_within(make, first, limit, num_seeds)
-            while took is None:
-                size -= 1
-                took = proven_within(make, size, limit, num_seeds)
-            while size >= first and (limit < 10 or size < first + 3):
-                more = proven_within(make, size + 1, limit, num_seeds)
-                if more is None:
-                    break
-                size, took = size + 1, more
+            goal = max(TRIAL.get(name, (12, 14))[column], known + 1)
+            took = proven_within(make, goal, limit, num_seeds)
+            if took is None:  # somewhere between what is proven and what is not
+                size, took, beyond = known, best, goal
+                while beyond - size > 1:
+                    middle = (size + beyond) // 2
+                    found = proven_within(make, middle, limit, num_seeds)
+                    size, took, beyond = (size, took, middle) if found is None else (middle, found, beyond)
+            else:
+                size, more = goal, took
+                while more is not None and (limit < 10 or size < goal + 3):
+                    more = proven_within(make, size + 1, limit, num_seeds)
+                    size, took = (size, took) if more is None else (size + 1, more)
+            known, best = size, took
             row[f"P in {limit:g} s"], row[f"slowest seed s ({limit:g})"] = size, took
         row["trial"] = "{} / {}".format(*TRIAL[name]) if name in TRIAL else ""
         rows.append(row)

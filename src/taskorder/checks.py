@@ -36,8 +36,8 @@ def square_matrix(value: ArrayLike, name: str = "similarity") -> Floats:
     return matrix
 
 
-def correlation_entries(matrix: Floats, name: str = "similarity") -> None:
-    """Refuse a diagonal that is not one and entries past [-1, 1]."""
+def unit_diagonal(matrix: Floats, name: str = "similarity") -> None:
+    """Refuse a diagonal that is not one."""
     off = np.abs(np.diagonal(matrix) - 1)
     if off.max() > SYMMETRY_TOLERANCE:
         where = int(off.argmax())
@@ -45,6 +45,11 @@ def correlation_entries(matrix: Floats, name: str = "similarity") -> None:
             f"`{name}` must have ones on the diagonal, got {matrix[where, where]:.6g} for task {where + 1}. "
             "A covariance becomes a correlation when divided by both standard deviations."
         )
+
+
+def correlation_entries(matrix: Floats, name: str = "similarity") -> None:
+    """Refuse a diagonal that is not one and entries past [-1, 1]."""
+    unit_diagonal(matrix, name)
     if np.abs(matrix).max() > 1 + SYMMETRY_TOLERANCE:
         row, column = np.unravel_index(np.abs(matrix).argmax(), matrix.shape)
         raise ValueError(

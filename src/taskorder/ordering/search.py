@@ -99,11 +99,9 @@ class Search:
     def simple(self) -> None:
         """Start from the best of a few simple orders: by typicality, and random ones."""
         typicality = self.problem.C.sum(axis=0)
-        noise = self.rng.random((10, self.problem.size))
-        keys = [typicality, -typicality, *noise]
+        keys = [typicality, -typicality, *self.rng.random((10, self.problem.size))]
         orders = np.array([ascending(key, self.problem.precedes) for key in keys])
-        for order in orders[np.argsort(self.problem.errors(orders), kind="stable")[:1]]:
-            self.offer(order)
+        self.offer(orders[int(np.argmin(self.problem.errors(orders)))])
 
     def done(self) -> bool:
         """True when the clock, the bound or the schedule ends the search."""

@@ -19,12 +19,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from taskorder.checks import (
-    SYMMETRY_TOLERANCE,
     Floats,
     output_similarity,
     square_matrix,
     symmetric,
     task_weights,
+    unit_diagonal,
     visit_order,
 )
 
@@ -100,13 +100,7 @@ def closed_form_error(similarity: ArrayLike, order: Iterable[int], output: Array
 def unit_diagonal_similarity(similarity: ArrayLike) -> Floats:
     """The checked C: symmetric with ones on the diagonal, of any definiteness."""
     C = square_matrix(similarity)
-    off = np.abs(np.diagonal(C) - 1)
-    if off.max() > SYMMETRY_TOLERANCE:
-        where = int(off.argmax())
-        raise ValueError(
-            f"`similarity` must have ones on the diagonal, got {C[where, where]:.6g} for task {where + 1}. "
-            "A covariance becomes a correlation when divided by both standard deviations."
-        )
+    unit_diagonal(C)
     symmetric(C)
     return C
 
