@@ -58,7 +58,7 @@ def proof_of(similarity: np.ndarray, limit: float = 600.0, output: np.ndarray | 
     """The whole way to a proven optimum, as `solve` goes it: search, then branch and bound."""
     problem = problem_of(similarity, output)
     if problem.size <= LISTED:  # solve would list these; here the proof is the point
-        return prove(problem, rules.greedy(problem), Clock(limit))
+        return prove(problem, rules.ascending(similarity.sum(axis=0), problem.precedes), Clock(limit))
     return minimize(problem, seed=0, clock=Clock(limit))
 
 

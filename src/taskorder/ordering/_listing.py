@@ -15,6 +15,14 @@ from taskorder.ordering._jit import njit
 
 
 @njit(error_model="numpy", fastmath=True)
+def _two(e, u, v, p, q, c, a, b, g):
+    """Errors of two last visits in both orders: residuals u, v, pulls p, q, similarity c, G = [[a, g], [g, b]]."""
+    w, z = v - u * c, u - v * c
+    one = e - u * (2.0 * p - u * a) - w * (2.0 * (q - u * g) - w * b)
+    return one, e - v * (2.0 * q - v * b) - z * (2.0 * (p - v * g) - z * a)
+
+
+@njit(error_model="numpy", fastmath=True)
 def list_one_row(e0, r0, h0, C, G, first, out):
     """out <- errors of all orders that begin with `first`, in lexicographic order; O(1) an order, amortized."""
     n = len(r0)
@@ -29,15 +37,25 @@ def list_one_row(e0, r0, h0, C, G, first, out):
     while depth >= 0:
         m = n - depth
         t = task[depth]
-        if m == 2 and depth > 0:
-            i, j = t[0], t[1]
-            u, v, p, q = r[depth, 0], r[depth, 1], h[depth, 0], h[depth, 1]
-            c, a, b, g = C[i, j], G[i, i], G[j, j], G[i, j]
-            w = v - u * c
-            out[row] = e[depth] - u * (2.0 * p - u * a) - w * (2.0 * (q - u * g) - w * b)
-            w = u - v * c
-            out[row + 1] = e[depth] - v * (2.0 * q - v * b) - w * (2.0 * (p - v * g) - w * a)
-            row += 2
+        if m == 3 and depth > 0:
+            x, y, z = t[0], t[1], t[2]
+            now, rx, ry, rz = e[depth], r[depth, 0], r[depth, 1], r[depth, 2]
+            hx, hy, hz = h[depth, 0], h[depth, 1], h[depth, 2]
+            cxy, cxz, cyz, gxy, gxz, gyz = C[x, y], C[x, z], C[y, z], G[x, y], G[x, z], G[y, z]
+            gxx, gyy, gzz = G[x, x], G[y, y], G[z, z]
+            v = now - rx * (2.0 * hx - rx * gxx)
+            out[row], out[row + 1] = _two(
+                v, ry - rx * cxy, rz - rx * cxz, hy - rx * gxy, hz - rx * gxz, cyz, gyy, gzz, gyz
+            )
+            v = now - ry * (2.0 * hy - ry * gyy)
+            out[row + 2], out[row + 3] = _two(
+                v, rx - ry * cxy, rz - ry * cyz, hx - ry * gxy, hz - ry * gyz, cxz, gxx, gzz, gxz
+            )
+            v = now - rz * (2.0 * hz - rz * gzz)
+            out[row + 4], out[row + 5] = _two(
+                v, rx - rz * cxz, ry - rz * cyz, hx - rz * gxz, hy - rz * gyz, cxy, gxx, gyy, gxy
+            )
+            row += 6
             depth -= 1
             continue
         k = turn[depth]

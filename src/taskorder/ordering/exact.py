@@ -11,7 +11,7 @@ import heapq
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -116,6 +116,8 @@ def descend(problem: Problem, begin: Sequence[int], end: Sequence[int]) -> Probl
     from taskorder.ordering._branch import fix_last, visit_first
 
     n, depth = problem.size, len(begin) + len(end)
+    if depth == 0:
+        return replace(problem, tasks=np.arange(n))
     e, keep = np.empty(depth + 1), np.empty((depth + 1, n), np.int64)
     r, h, C, G = (np.empty((depth + 1, *table.shape)) for table in (problem.r, problem.h, problem.C, problem.G))
     e[0], r[0], h[0], C[0], G[0], keep[0] = problem.e, problem.r, problem.h, problem.C, problem.G, np.arange(n)
