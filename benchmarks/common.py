@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
-import os
-import platform
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from taskorder.machine import describe
 
 RESULTS = Path(__file__).parent / "results"
 
 
 def header() -> dict[str, Any]:
     """Machine and versions, kept with every result."""
-    model = platform.processor() or platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        lines = [line for line in cpuinfo.read_text().splitlines() if line.startswith("model name")]
-        model = lines[0].split(":", 1)[1].strip() if lines else model
-    versions = {name: importlib.metadata.version(name) for name in ("taskorder", "numpy", "scipy", "numba")}
-    return {"cpu": model, "cores": os.cpu_count(), "python": platform.python_version(), **versions}
+    return describe("numpy", "scipy", "numba")
 
 
 def seconds(job: Callable[[], Any], repeats: int = 3) -> tuple[float, Any]:

@@ -9,8 +9,7 @@ import sys
 import numpy as np
 import pytest
 
-from taskorder import _render
-from taskorder.cli import main
+from taskorder.cli import main, render
 from taskorder.ordering import solve as solve_module
 from taskorder.records import Plan
 from taskorder.similarity.tables import demo_similarity, write_similarity
@@ -283,7 +282,7 @@ def test_unfinished_rules_and_only_one_order(table, tmp_path, capsys):
     cut = tuple(dataclasses.replace(score, proven=False, complete=score.rule != "max-path") for score in result.scores)
     console = Console(width=200)
     with console.capture() as page:
-        console.print(_render.comparison_table(dataclasses.replace(result, scores=cut), 160))
+        console.print(render.comparison_table(dataclasses.replace(result, scores=cut), 160))
     assert page.get().count("(unfinished)") == 1
     assert "max-path (unfinished)" in page.get()
     path = tmp_path / "one.csv"

@@ -104,7 +104,7 @@ def test_interrupted_comparison(hard_table):
 def test_the_second_interrupt_kills():
     """A search that never reports cannot hold the program."""
     code = (
-        "import signal, time\nfrom taskorder._progress import Watcher\n"
+        "import signal, time\nfrom taskorder.cli.progress import Watcher\n"
         "with Watcher(None, draw=False) as watcher:\n"
         "    print('ready', flush=True)\n"
         "    while not watcher.interrupted: time.sleep(0.01)\n"

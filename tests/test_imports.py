@@ -13,13 +13,13 @@ import taskorder
 
 PACKAGE = Path(taskorder.__file__).parent
 LAYERS = [
-    {"_version", "records", "checks"},
+    {"_version", "records", "figuredata", "checks", "machine"},
     {"theory", "ordering", "metrics", "stats"},
     {"linear", "neural", "similarity", "datasets", "learners", "adapters"},
     {"pilot", "rehearsal", "audit", "experiments"},
     {"store", "execute"},
-    {"plots", "report", "explorer"},
-    {"cli", "_progress", "_render", "__init__", "__main__"},
+    {"plots", "reproduce", "report", "explorer"},
+    {"cli", "__init__", "__main__"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 

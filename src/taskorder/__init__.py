@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 from taskorder._version import __version__
 
 if TYPE_CHECKING:
+    from taskorder.linear.simulate import simulate
+    from taskorder.linear.tasks import Sizes
     from taskorder.ordering.compare import compare
     from taskorder.ordering.solve import solve
-    from taskorder.records import Comparison, Plan, Repair
+    from taskorder.records import Comparison, Plan, Repair, Simulation
     from taskorder.similarity.tables import demo_similarity, read_similarity
     from taskorder.theory.correlation import random_correlation
     from taskorder.theory.error import error_path, final_error, task_errors
@@ -29,6 +31,8 @@ __all__ = [
     "Comparison",
     "Plan",
     "Repair",
+    "Simulation",
+    "Sizes",
     "__version__",
     "chain",
     "compare",
@@ -42,15 +46,18 @@ __all__ = [
     "random_correlation",
     "read_similarity",
     "ring",
+    "simulate",
     "solve",
     "task_errors",
     "tree",
 ]
 
 _HOMES = {
+    "linear.simulate": ("simulate",),
+    "linear.tasks": ("Sizes",),
     "ordering.compare": ("compare",),
     "ordering.solve": ("solve",),
-    "records": ("Comparison", "Plan", "Repair"),
+    "records": ("Comparison", "Plan", "Repair", "Simulation"),
     "similarity.tables": ("demo_similarity", "read_similarity"),
     "theory.correlation": ("random_correlation",),
     "theory.error": ("error_path", "final_error", "task_errors"),

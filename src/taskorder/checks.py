@@ -183,3 +183,36 @@ def seed_number(value: int) -> int:
 def digest(matrix: Floats) -> str:
     """SHA-256 of a matrix as little-endian float64, row by row."""
     return hashlib.sha256(np.ascontiguousarray(matrix, dtype="<f8").tobytes()).hexdigest()
+
+
+def positive_count(value: int, name: str = "num_tasks") -> int:
+    """A positive integer."""
+    try:
+        count = operator.index(value)
+    except TypeError:
+        count = 0
+    if count < 1:
+        raise ValueError(f"`{name}` must be a positive integer, got {value!r}.")
+    return count
+
+
+def similarity_number(value: float, name: str) -> float:
+    """One similarity."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not -1 <= number <= 1:
+        raise ValueError(f"`{name}` must be a similarity in [-1, 1], got {value!r}.")
+    return number
+
+
+def progress_number(value: float) -> float:
+    """The share of its residual that a task loses in training."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = float("nan")
+    if not 0 < number < 2:
+        raise ValueError(f"`progress` must be above 0 and below 2 (1 is training to convergence), got {value!r}.")
+    return number

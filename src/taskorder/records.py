@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
@@ -161,3 +162,67 @@ class Comparison:
     def to_json(self, *, indent: int | None = 2) -> str:
         """JSON text of all fields."""
         return json.dumps(asdict(self), indent=indent, allow_nan=False)
+
+
+@dataclass(frozen=True)
+class TaskSimulation:
+    """One task of a simulation: its error after the last visit."""
+
+    name: str
+    simulated_mean: float
+    simulated_sem: float | None
+    closed_form: float
+    stopped_form: float
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """Gradient descent on random linear tasks beside the closed form."""
+
+    order: tuple[int, ...]
+    names: tuple[str, ...]
+    simulated_mean: float
+    """Sum of all task errors after the last visit, averaged over seeds."""
+    simulated_sem: float | None
+    """Its standard error over seeds; None for a single seed."""
+    closed_form: float
+    """The theory's value for tasks trained to convergence."""
+    stopped_form: float
+    """The theory's value for training that stops after `steps`; equal to `closed_form` for convergence."""
+    finite_form: float | None
+    """The theory's value for convergence with the first correction for finite N_x; None above 100 tasks."""
+    per_task: tuple[TaskSimulation, ...]
+    """By task index."""
+    num_seeds: int
+    seed: int
+    steps: int | None
+    """Gradient steps a task; None for convergence."""
+    learning_rate: float
+    num_latent: int
+    num_inputs: int
+    num_outputs: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def named_order(self) -> tuple[str, ...]:
+        """The order as task names."""
+        return tuple(self.names[i] for i in self.order)
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """JSON text of all fields."""
+        return json.dumps(asdict(self), indent=indent, allow_nan=False)
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """One unit of an experiment: what to run, in plain JSON values. Equal specs give equal results."""
+
+    kind: str
+    """Names the computation and its version; change it when the meaning of the numbers changes."""
+    params: Mapping[str, Any]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the canonical JSON of both fields: the key in a store."""
+        text = json.dumps([self.kind, self.params], sort_keys=True, separators=(",", ":"), allow_nan=False)
+        return hashlib.sha256(text.encode()).hexdigest()

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from taskorder.checks import Floats, seed_number
-from taskorder.theory._scalars import positive_count, similarity_number
+from taskorder.checks import Floats, positive_count, seed_number, similarity_number
 
 MAX_CANDIDATES = 8_000_000
 """Rejection gives up after this many candidate matrices: some seconds."""

@@ -9,6 +9,9 @@ The same number comes from one Gauss-Seidel sweep over residuals R that are inde
     R <- R - R[:, j] C[j, :]    for j in order,
 
 which needs no inverse, gives every task's error after every step, and allows any sequence of visits.
+
+Training that stops early removes only a share of a task's own residual: `progress` = 1 - (1 - eta N_x / N_s)^steps for
+gradient descent with rate eta, and the sweep becomes R <- R - progress R[:, j] C[j, :].
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from numpy.typing import ArrayLike
 from taskorder.checks import (
     Floats,
     output_similarity,
+    progress_number,
     square_matrix,
     symmetric,
     task_weights,
@@ -30,36 +34,45 @@ from taskorder.checks import (
 
 
 def final_error(
-    similarity: ArrayLike, order: Iterable[int], output: ArrayLike | None = None, weights: ArrayLike | None = None
+    similarity: ArrayLike,
+    order: Iterable[int],
+    output: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    *,
+    progress: float = 1.0,
 ) -> float:
     """Sum over tasks (times `weights`) of the error after the last visit of `order`.
 
     `similarity` is C, (P, P), symmetric with unit diagonal; it need not be positive semidefinite. `output` is Co,
-    (P, P); None is one shared readout (all ones). `order` may revisit tasks and leave tasks out.
+    (P, P); None is one shared readout (all ones). `order` may revisit tasks and leave tasks out. `progress` is the
+    share of its residual that a task loses when it is trained; 1 is training to convergence, more overshoots.
 
     >>> final_error([[1, 0.5], [0.5, 1]], [0, 1])
     0.0625
     >>> final_error([[1, 0.5], [0.5, 1]], [0, 1, 0, 1])
     0.00390625
+    >>> final_error([[1, 0.5], [0.5, 1]], [0, 1], progress=0.5)
+    0.23828125
     """
-    errors = task_errors(similarity, order, output)
+    errors = task_errors(similarity, order, output, progress=progress)
     return float(errors @ task_weights(weights, len(errors)))
 
 
-def task_errors(similarity: ArrayLike, order: Iterable[int], output: ArrayLike | None = None) -> Floats:
+def task_errors(
+    similarity: ArrayLike, order: Iterable[int], output: ArrayLike | None = None, *, progress: float = 1.0
+) -> Floats:
     """(P,) error of each task, by task index, after the last visit of `order`; 1 for a task before any learning.
 
     >>> task_errors([[1, 0.5], [0.5, 1]], [0, 1])
     array([0.0625, 0.    ])
     """
-    C = unit_diagonal_similarity(similarity)
-    R = output_factor(output_similarity(output, len(C)), len(C))
-    for j in visit_order(order, len(C)):
-        R -= np.outer(R[:, j], C[j])
-    return _column_errors(R)
+    final: Floats = error_path(similarity, order, output, progress=progress)[-1]
+    return final
 
 
-def error_path(similarity: ArrayLike, order: Iterable[int], output: ArrayLike | None = None) -> Floats:
+def error_path(
+    similarity: ArrayLike, order: Iterable[int], output: ArrayLike | None = None, *, progress: float = 1.0
+) -> Floats:
     """(len(order) + 1, P) table: row s is each task's error after s visits; row 0 is before any learning.
 
     >>> error_path([[1, 0.5], [0.5, 1]], [0, 1])
@@ -69,11 +82,12 @@ def error_path(similarity: ArrayLike, order: Iterable[int], output: ArrayLike | 
     """
     C = unit_diagonal_similarity(similarity)
     visits = visit_order(order, len(C))
+    share = progress_number(progress)
     R = output_factor(output_similarity(output, len(C)), len(C))
     path = np.empty((len(visits) + 1, len(C)))
     path[0] = _column_errors(R)
     for step, j in enumerate(visits, start=1):
-        R -= np.outer(R[:, j], C[j])
+        R -= np.outer(R[:, j], share * C[j])
         path[step] = _column_errors(R)
     return path
 

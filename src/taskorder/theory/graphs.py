@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from taskorder.checks import Floats, Ints
-from taskorder.theory._scalars import positive_count, similarity_number
+from taskorder.checks import Floats, Ints, positive_count, similarity_number
 
 
 def chain(num_tasks: int, a: float) -> Floats:

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taskorder.checks import Floats, Ints
-from taskorder.theory._scalars import positive_count, similarity_number
+from taskorder.checks import Floats, Ints, positive_count, similarity_number
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from taskorder.checks import Floats, output_similarity, seed_number, task_weights
-from taskorder.theory._scalars import positive_count
+from taskorder.checks import Floats, output_similarity, positive_count, seed_number, task_weights
 from taskorder.theory.error import output_factor, unit_diagonal_similarity
 
 LISTING_LIMIT = 400_000

@@ -1,4 +1,4 @@
-"""The watcher behind a running solve: a progress bar on a terminal, and a polite answer to Ctrl-C."""
+"""The watcher behind a running command: a progress bar on a terminal, and a polite answer to Ctrl-C."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Watcher:
     The first Ctrl-C only sets `interrupted`, which ends the search at its next report; the second one kills at once.
     """
 
-    def __init__(self, limit: float | None, *, draw: bool, label: str = "") -> None:
+    def __init__(self, limit: float | None = None, *, draw: bool, label: str = "") -> None:
         self.interrupted = False
         self._label = label
         self._limit = limit
@@ -61,22 +61,29 @@ class Watcher:
         """Show where the search stands; true when it should stop."""
         self._reported = True
         elapsed = time.perf_counter() - self._start
-        if self._draw and elapsed > BAR_AFTER_SECONDS:
-            self._show(error, bound, elapsed)
+        said = f"{self._label}  {elapsed:.0f} s" if self._label else line(error, bound, elapsed)
+        self._show(said, min(elapsed, self._limit or elapsed), self._limit)
         return self.interrupted
 
-    def _show(self, error: float, bound: float, elapsed: float) -> None:
+    def count(self, done: int, total: int) -> bool:
+        """Show that `done` of `total` equal parts are finished; true when the work should stop."""
+        self._reported = True
+        self._show(f"{self._label}  {done} of {total}", done, total)
+        return self.interrupted
+
+    def _show(self, said: str, completed: float, total: float | None) -> None:
+        if not self._draw or time.perf_counter() - self._start < BAR_AFTER_SECONDS:
+            return
         if self._bar is None:
             from rich.console import Console
             from rich.progress import BarColumn, Progress, TextColumn
 
             columns = TextColumn("{task.description}", markup=False), BarColumn()
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
-            self._row = self._bar.add_task("", total=self._limit)
+            self._row = self._bar.add_task("", total=total)
             self._bar.start()
         assert self._row is not None
-        said = f"{self._label}  {elapsed:.0f} s" if self._label else line(error, bound, elapsed)
-        self._bar.update(self._row, completed=min(elapsed, self._limit or elapsed), description=said)
+        self._bar.update(self._row, completed=completed, total=total, description=said)
 
     def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
         self.interrupted = True
@@ -102,4 +109,4 @@ def _has_compiled_kernels() -> bool:
     """Whether numba's cache beside the kernels has entries; a cache elsewhere counts as filled."""
     if os.environ.get("NUMBA_CACHE_DIR"):
         return True
-    return any((Path(__file__).parent / "ordering" / "__pycache__").glob("*.nbi"))
+    return any((Path(__file__).parents[1] / "ordering" / "__pycache__").glob("*.nbi"))

@@ -1,7 +1,8 @@
-"""Plans and comparisons as rich tables; every function returns something to print and prints nothing."""
+"""Plans, comparisons and simulations as rich tables; every function returns something to print and prints nothing."""
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,7 +11,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.table import Table
 from rich.text import Text
 
-from taskorder.records import Comparison, Plan, RuleScore
+from taskorder.records import Comparison, Plan, RuleScore, Simulation
 
 GAP = 3
 """Blanks between two columns."""
@@ -71,6 +72,59 @@ def comparison_lines(result: Comparison, width: int) -> list[str]:
     if not result.random_exact:
         spread += f", standard error of the mean {result.random_sem:.2g}"
     return [*lines, spread, *(f"note: {note}" for note in result.notes), result.verdict]
+
+
+def simulation_table(result: Simulation, width: int | None) -> Table:
+    """One row a task in the order of training, tasks that were never trained below, and the sum."""
+    stopped = _stops_early(result)
+    headers = ["step", "task", "simulated", "+-", "closed form", *(["stopped"] if stopped else [])]
+
+    def row(step: str, name: str, mean: float, sem: float | None, closed: float, early: float) -> Row:
+        spread = "" if sem is None else f"{sem:.4f}"
+        return (step, name, f"{mean:.4f}", spread, f"{closed:.4f}", *([f"{early:.4f}"] if stopped else []))
+
+    last = {task: str(step) for step, task in enumerate(result.order, start=1)}
+    shown = sorted(range(len(result.names)), key=lambda task: int(last.get(task, len(result.order) + 1)))
+    rows = []
+    for task in shown:
+        one = result.per_task[task]
+        values = one.simulated_mean, one.simulated_sem, one.closed_form, one.stopped_form
+        rows.append(row(last.get(task, ""), one.name, *values))
+    total = result.simulated_mean, result.simulated_sem, result.closed_form, result.stopped_form
+    return _table(headers, [*rows, row("", "sum", *total)], "task", width)
+
+
+def simulation_lines(result: Simulation) -> list[str]:
+    """How it was made, and what explains a difference from the closed form."""
+    steps = "to convergence" if result.steps is None else f"{result.steps} steps of {result.learning_rate:g} a task"
+    sizes = f"N_s = {result.num_latent}, N_x = {result.num_inputs}, N_y = {result.num_outputs}"
+    lines = [f"{result.num_seeds} seeds from {result.seed}; {steps}; {sizes}"]
+    if result.finite_form is not None and not _stops_early(result):
+        lines.append(
+            f"closed form {result.closed_form:.4g}; corrected for finite N_x {result.finite_form:.4g} (first order in "
+            f"N_s / N_x = {result.num_latent / result.num_inputs:.3g}); simulated {result.simulated_mean:.4g}"
+        )
+    return [*lines, *(f"note: {note}" for note in result.notes)]
+
+
+def verdict_lines(rows: Sequence[tuple[str, str, str, str]], width: int) -> list[str]:
+    """Two paragraphs a check: the figure, the verdict and the claim; then what was found.
+
+    >>> print("\\n".join(verdict_lines([("fig0", "Water is wet.", "90 % of drops", "reproduced")], 80)))
+    fig0  reproduced: Water is wet.
+          found: 90 % of drops
+    """
+    lines = []
+    for figure, claim, found, verdict in rows:
+        indent = " " * (len(figure) + 2)
+        lines += textwrap.wrap(f"{verdict}: {claim}", width, initial_indent=f"{figure}  ", subsequent_indent=indent)
+        lines += textwrap.wrap(f"found: {found}", width, initial_indent=indent, subsequent_indent=indent)
+    return lines
+
+
+def _stops_early(result: Simulation) -> bool:
+    """Whether the number of steps makes a visible difference to the theory."""
+    return abs(result.stopped_form - result.closed_form) > 0.005 * max(result.closed_form, 1e-12)
 
 
 def ratio(error: float, best: float) -> str:

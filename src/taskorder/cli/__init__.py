@@ -1,0 +1,75 @@
+"""The command line: the only reader of argv and, in `output`, the only writer. One module a command."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from taskorder.cli import plan, reproduce, simulate
+from taskorder.cli.output import BAD_INPUT, INTERRUPTED, say, write
+
+EXAMPLES = """\
+examples:
+  taskorder plan --demo
+  taskorder plan --help
+  taskorder compare table.csv --json
+  taskorder simulate table.csv --order A,C,B
+  taskorder reproduce fig2b --quick
+"""
+
+
+class _Parser(argparse.ArgumentParser):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **options)
+
+    def error(self, message: str) -> NoReturn:
+        say(f"error: {message}")
+        raise SystemExit(BAD_INPUT)
+
+
+class _Version(argparse.Action):
+    def __call__(self, parser: argparse.ArgumentParser, *ignored: Any, **more: Any) -> NoReturn:
+        from taskorder._version import __version__
+
+        raise SystemExit(write(f"taskorder {__version__}\n"))
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The argument parser, with an example for each command."""
+    about = "The best order to learn tasks in, from how similar they are."
+    parser = _Parser(prog="taskorder", description=about, epilog=EXAMPLES)
+    parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
+    for command in (plan, simulate, reproduce):
+        command.add(commands)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code: 0, 1 if it cannot write, 2 for bad input, 130 after Ctrl-C."""
+    if sys.stderr is None:  # closed (2>&-), and print would turn to stdout instead
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # a task name must never end the program
+    try:
+        parser = build_parser()
+        args = parser.parse_args(argv)
+        if args.command is None:
+            parser.print_help(sys.stderr)
+            return BAD_INPUT
+        code, text = args.run(args)
+        return write(text) or int(code)
+    except SystemExit as end:  # argparse has printed the help, the version or an error
+        return int(end.code or 0) or write("")
+    except ValueError as problem:
+        if type(problem).__name__ == "LinAlgError":  # a numerical failure of ours, not bad input
+            raise
+        say(f"error: {problem}")
+        return BAD_INPUT
+    except KeyboardInterrupt:
+        say("interrupted before there was a result")
+        return INTERRUPTED

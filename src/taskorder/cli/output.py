@@ -1,0 +1,70 @@
+"""All that the command line writes: one line on stderr, text on stdout, tables as text."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+CANNOT_WRITE = 1
+BAD_INPUT = 2
+INTERRUPTED = 130
+
+
+def say(message: str) -> None:
+    """One line on stderr; if that cannot be written, nothing can be said."""
+    try:
+        print("taskorder:", " ".join(message.splitlines()), file=sys.stderr, flush=True)
+    except OSError:
+        _abandon(sys.stderr)
+
+
+def write(text: str) -> int:
+    """Print to stdout; the exit code."""
+    if sys.stdout is None:
+        say("error: cannot write to standard output: it is closed")
+        return CANNOT_WRITE
+    try:
+        print(text, end="", flush=True)
+    except BrokenPipeError:  # the reader (head, less) has seen enough
+        _abandon(sys.stdout)
+    except OSError as problem:
+        say(f"error: cannot write to standard output: {problem.strerror}")
+        _abandon(sys.stdout)
+        return CANNOT_WRITE
+    return 0
+
+
+def _abandon(stream: IO[str]) -> None:
+    """Without this, Python would try to write once more while shutting down, and complain."""
+    with contextlib.suppress(OSError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def page(draw: Callable[[int | None], tuple[Table, Sequence[str]]]) -> str:
+    """A table and lines below it: colors and line breaks for a terminal, plain whole lines for a pipe or a file.
+
+    `draw` takes the width of the terminal, None where there is none.
+    """
+    from rich.console import Console
+
+    terminal = sys.stdout is not None and sys.stdout.isatty()
+    width = shutil.get_terminal_size().columns if terminal else None
+    # rich has its own way with closed pipes, so it writes to memory; the encoding tells it which lines it can draw
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    paper = io.TextIOWrapper(io.BytesIO(), encoding, errors="backslashreplace", newline="\n", write_through=True)
+    # the tables know the width themselves: rich would cut where it has too little room
+    console = Console(file=paper, force_terminal=terminal, width=10_000, highlight=False, emoji=False)
+    table, lines = draw(width)
+    console.print(table)
+    for text in lines:
+        console.print(text, markup=False, soft_wrap=not terminal, width=width)
+    paper.seek(0)
+    return "\n".join(line.rstrip() for line in paper.read().split("\n"))

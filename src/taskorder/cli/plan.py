@@ -1,0 +1,175 @@
+"""`taskorder plan` and `taskorder compare`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING, Any
+
+from taskorder.cli.inputs import FILES, add_table, read_tables
+from taskorder.cli.output import INTERRUPTED, page, say
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from taskorder.checks import Floats
+    from taskorder.records import Comparison, Plan
+
+PIPE_WIDTH = 160
+"""Orders in a comparison are shortened to fit this where no terminal says how wide it is."""
+
+PLAN_EPILOG = (
+    FILES
+    + """
+rules:
+  optimal            least error in the end, proven where time allows
+  periphery-to-core  least typical task first
+  core-to-periphery  most typical task first
+  max-path           neighbors as dissimilar as possible
+  min-path           neighbors as similar as possible
+  first-order        minimizes the paper's perturbation objective
+  greedy             at each step the task that leaves the least error now
+  random             a random order
+  worst              most error in the end, to see the stakes
+
+example:
+  taskorder plan similarity.csv --before cats:dogs --weights cats=2
+  taskorder plan --demo
+"""
+)
+COMPARE_EPILOG = (
+    FILES
+    + """
+columns:
+  x best      error as a multiple of the smallest error found
+  percentile  share of random orders with a smaller error, ties counted half
+              (a mid-rank): 0 % is best, 50 % is typical, 100 % is worst
+The rules are explained in: taskorder plan --help
+
+example:
+  taskorder compare similarity.csv --num-random 2000 --json
+  taskorder compare --demo
+"""
+)
+
+
+def seconds(text: str) -> float | None:
+    """The value of --time-limit; argparse names this function in its message."""
+    return None if text.lower() == "none" else float(text)
+
+
+def add(commands: Any) -> None:
+    """Add both commands to the parser."""
+    plan = commands.add_parser("plan", help="find an order", description="Find an order.", epilog=PLAN_EPILOG)
+    compare = commands.add_parser(
+        "compare",
+        help="compare every rule with random orders",
+        description="Compare every rule with random orders: does order matter here?",
+        epilog=COMPARE_EPILOG,
+    )
+    plan.add_argument(
+        "--rule",
+        default="optimal",
+        help="how to choose the order (optimal); see below",
+    )
+    for sub in (plan, compare):
+        _shared_options(sub)
+        sub.set_defaults(run=run)
+    plan.add_argument("--visits", type=int, metavar="K", help="visit K times in all, each task at least once")
+    compare.add_argument("--num-random", type=int, default=1000, metavar="N", help="random orders to draw (1000)")
+
+
+def _shared_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add_table(parser)
+    add(
+        "--weights",
+        metavar="W",
+        help="importance: A=2,B=0.5 (others 1), or one number a task, or a file of A,2 or A=2 lines",
+    )
+    add("--before", action="append", default=[], metavar="A:B", help="task A before task B; repeat for more")
+    add("--first", metavar="A", help="the task to start with")
+    add("--last", metavar="A", help="the task to end with")
+    add("--learned", metavar="A,B", help="tasks already learned, in that order; quote names with commas: '\"a,b\",c'")
+    add("--time-limit", type=seconds, default=10.0, metavar="SECONDS", help="stop searching after this (10; or none)")
+    add("--seed", type=int, default=0, metavar="N", help="random seed (0); the same seed gives the same answer")
+    add(
+        "--repair",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="move a table that is no correlation matrix to the nearest one and say so (default), or refuse it",
+    )
+    add("--json", action="store_true", help="print one JSON document instead of tables")
+
+
+def run(args: argparse.Namespace) -> tuple[int, str]:
+    """The exit code and what to print."""
+    similarity, options = _inputs(args)
+    from taskorder.cli.progress import Watcher
+
+    # numbers of different rules make no sense in one line
+    label = "comparing rules" if args.command == "compare" else ""
+    with Watcher(args.time_limit, draw=sys.stderr.isatty(), label=label) as watcher:
+        if args.command == "plan":
+            from taskorder.ordering.solve import solve
+
+            result: Plan | Comparison = solve(similarity, args.rule, visits=args.visits, watch=watcher, **options)
+        else:
+            from taskorder.ordering.compare import compare
+
+            result = compare(similarity, num_random=args.num_random, watch=watcher, **options)
+    if watcher.interrupted:
+        say("interrupted; this is the best found so far")
+    text = result.to_json() + "\n"
+    if not args.json:
+        text = page(lambda width: _drawn(result, options.get("weights"), width))
+    return INTERRUPTED if watcher.interrupted else 0, text
+
+
+def _inputs(args: argparse.Namespace) -> tuple[Floats, dict[str, Any]]:
+    """The matrix and the options that plan and compare share."""
+    from taskorder.similarity._delimited import split_line
+    from taskorder.similarity.tables import read_weights
+
+    similarity, names, output = read_tables(args)
+    options: dict[str, Any] = {
+        "names": names,
+        "output": output,
+        "before": [_pair(text, names) for text in args.before],
+        "first": args.first,
+        "last": args.last,
+        "learned": split_line(args.learned or "", "learned"),
+        "time_limit": args.time_limit,
+        "seed": args.seed,
+        "repair": args.repair,
+    }
+    if args.weights is not None:
+        options["weights"] = read_weights(args.weights, names)
+    return similarity, options
+
+
+def _pair(text: str, names: tuple[str, ...]) -> tuple[str, str]:
+    """A:B as two task names; names may hold colons themselves as long as only one split gives two known tasks."""
+    splits = [(text[:i], text[i + 1 :]) for i, mark in enumerate(text) if mark == ":"]
+    known = [(a.strip(), b.strip()) for a, b in splits if a.strip() in names and b.strip() in names]
+    if len(known) == 1:
+        return known[0]
+    if len(known) > 1:
+        raise ValueError(
+            f"`--before` must be A:B, got {text!r}, which can be split in {len(known)} ways. Rename a task."
+        )
+    if not splits:
+        raise ValueError(f"`--before` must be A:B (A before B), got {text!r}.")
+    tasks = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+    raise ValueError(f"`--before` must be A:B with two known tasks, got {text!r}. Tasks: {tasks}.")
+
+
+def _drawn(result: Plan | Comparison, weights: Floats | None, width: int | None) -> tuple[Table, list[str]]:
+    from taskorder.cli import render
+    from taskorder.records import Plan
+
+    if isinstance(result, Plan):
+        weighted = [1.0] * len(result.names) if weights is None else list(weights)
+        return render.plan_table(result, weighted, width), render.plan_lines(result)
+    shown = width or PIPE_WIDTH
+    return render.comparison_table(result, shown), render.comparison_lines(result, shown)

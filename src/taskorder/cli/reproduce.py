@@ -1,0 +1,123 @@
+"""`taskorder reproduce`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from taskorder.cli.output import INTERRUPTED, say
+
+if TYPE_CHECKING:
+    from taskorder.figuredata import FigureData
+
+EPILOG = """\
+NAME is a figure of the paper (fig2b fig2c fig3a fig3d fig3e fig3f fig3g fig4a
+fig4b fig4c fig4d fig4e fig4f fig6a fig6b fig6c fig6d), one of our own
+(early-stopping finite-size rules-at-scale), or: all.
+
+Each writes NAME.json (the numbers), NAME.png and NAME.svg into the results
+folder and prints what it claims and what was found. Numbers that are there
+for the same settings are drawn again, not computed again. An interrupted run
+goes on where it stopped. Quick versions are kept apart, as NAME-quick.
+
+example:
+  taskorder reproduce fig2b --quick
+  taskorder reproduce all
+  taskorder reproduce fig3e --set num_matrices=200
+  taskorder reproduce --report REPRODUCTION.md
+"""
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "reproduce",
+        help="repeat the experiments behind the paper's figures, and our own",
+        description="Repeat the experiments behind the paper's figures, and our own.",
+        epilog=EPILOG,
+    )
+    add = parser.add_argument
+    add("names", nargs="*", metavar="NAME", help="what to reproduce; see below")
+    add("--quick", action="store_true", help="a smaller version that takes at most about a minute")
+    add("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings", help="change a setting; repeat")
+    add("--results", default="results", metavar="DIR", help="where numbers and pictures are kept (results)")
+    add("--again", action="store_true", help="compute even what is there")
+    add("--report", metavar="FILE", help="write what was reproduced, from the full-size results that are there")
+    add("--json", action="store_true", help="print the claims as one JSON document instead of a table")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> tuple[int, str]:
+    """The exit code and what to print."""
+    from taskorder.experiments import NAMES, load
+    from taskorder.reproduce import report_text, stored, write
+
+    names = list(NAMES) if "all" in args.names else list(dict.fromkeys(args.names))
+    if not names and args.report is None:
+        raise ValueError("Name a figure to reproduce, or all, or give --report FILE. See: taskorder reproduce --help")
+    for name in names:
+        load(name)
+    settings = dict(_setting(text) for text in args.settings)
+    try:
+        figures, files, interrupted = _figures(args, names, settings)
+        if args.report is not None and not interrupted:
+            kept = stored(args.results)
+            if not kept:
+                raise ValueError(f"`--results` must hold full-size results, got none in {args.results}.")
+            write(Path(args.report), report_text(kept, args.results))
+            files.append(Path(args.report))
+    except OSError as problem:
+        raise ValueError(f"`--results` must be a folder that can be written, got {problem}.") from None
+    if interrupted:
+        say(f"interrupted; finished parts are kept in {args.results}, and the same command goes on from there")
+    return INTERRUPTED if interrupted else 0, _text(args, figures, files)
+
+
+def _figures(
+    args: argparse.Namespace, names: list[str], settings: dict[str, str]
+) -> tuple[list[FigureData], list[Path], bool]:
+    """The figures, their files, and whether Ctrl-C came before the last one."""
+    from taskorder.cli.progress import Watcher
+    from taskorder.execute.local import Interrupted
+    from taskorder.reproduce import reproduce
+
+    figures: list[FigureData] = []
+    files: list[Path] = []
+    for name in names:
+        with Watcher(draw=sys.stderr.isatty(), label=name) as watcher:
+            try:
+                figure, written = reproduce(
+                    name, args.results, quick=args.quick, settings=settings, again=args.again, report=watcher.count
+                )
+            except Interrupted:
+                return figures, files, True
+        figures.append(figure)
+        files += written
+        if watcher.interrupted:
+            return figures, files, name != names[-1]
+    return figures, files, False
+
+
+def _setting(text: str) -> tuple[str, str]:
+    key, mark, value = text.partition("=")
+    if not mark:
+        raise ValueError(f"`--set` must be KEY=VALUE, got {text!r}.")
+    return key.strip(), value.strip()
+
+
+def _text(args: argparse.Namespace, figures: list[FigureData], files: list[Path]) -> str:
+    from dataclasses import asdict
+
+    from taskorder.cli.render import verdict_lines
+    from taskorder.reproduce import checks_table
+
+    if args.json:
+        checks = [{"figure": figure.name, **asdict(check)} for figure in figures for check in figure.checks]
+        return json.dumps({"checks": checks, "files": [str(file) for file in files]}, indent=2) + "\n"
+    width = max(40, min(shutil.get_terminal_size((120, 24)).columns, 120))
+    lines = [*verdict_lines(checks_table(figures), width), *(f"wrote {file}" for file in files)]
+    return "".join(f"{line}\n" for line in lines)

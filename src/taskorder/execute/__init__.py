@@ -1,0 +1,1 @@
+"""Executors: specs in, results into the store."""

@@ -1,0 +1,175 @@
+"""Many simulations at once: matrices, seeds and orders, on all cores."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from taskorder.checks import Floats, positive_count, task_index
+from taskorder.linear.gram import CHUNK_BYTES, boundary_errors
+from taskorder.linear.tasks import Sizes, sample_tasks
+from taskorder.ordering.optimum import one_blas_thread
+from taskorder.ordering.question import pose
+from taskorder.records import Simulation, TaskSimulation
+from taskorder.stats import mean_and_sem
+from taskorder.theory.error import task_errors
+from taskorder.theory.finite_size import finite_size_errors
+
+MAX_BYTES = 2_000_000_000
+"""Simulations run side by side as long as they fit into this."""
+BYTES_A_CELL = 48
+"""A simulation holds about six arrays of P N_s x P N_s doubles, and chunks of orders (linear.gram.CHUNK_BYTES)."""
+MAX_SIDE = 10_000
+"""Largest P N_s: 5 GB."""
+MAX_CORRECTED = 100
+"""Most tasks for which the finite-size correction is worth its O(P^4)."""
+SEEDS_AT_ONCE = 8
+"""Repetitions between two progress reports of `simulate`."""
+
+
+Report = Callable[[int, int], bool | None]
+"""Called now and then with (repetitions done, repetitions in all); a true answer asks for an early end."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One set of random tasks and the orders to learn it in."""
+
+    similarity: Floats
+    orders: ArrayLike
+    """(K, visits)."""
+    seed: int
+    output: Floats | None = None
+
+
+def simulated_errors(
+    jobs: Iterable[Job],
+    sizes: Sizes = Sizes(),  # noqa: B008 (frozen)
+    *,
+    steps: int | None = 100,
+    learning_rate: float = 1e-3,
+    path: bool = False,
+) -> list[Floats]:
+    """For each job, the (K, P) final error of every task for each of its orders (with `path` (K, visits + 1, P)).
+
+    Jobs run on all cores, or on fewer where each takes more than its part of MAX_BYTES.
+    """
+    jobs = list(jobs)
+    sides = [len(job.similarity) * sizes.num_latent for job in jobs]
+    each = CHUNK_BYTES + BYTES_A_CELL * max(sides, default=0) ** 2
+    if max(sides, default=0) > MAX_SIDE:
+        most = MAX_SIDE // sizes.num_latent
+        raise ValueError(
+            f"`num_latent` times the number of tasks must be at most {MAX_SIDE:,}, got {max(sides):,}. "
+            f"Use fewer latent factors, or at most {most} tasks."
+        )
+    workers = max(1, min(os.cpu_count() or 1, MAX_BYTES // each))
+
+    def run(job: Job) -> Floats:
+        tasks = sample_tasks(job.similarity, job.output, sizes, seed=job.seed, small=True)
+        return boundary_errors(tasks, job.orders, steps=steps, learning_rate=learning_rate, path=path)
+
+    with one_blas_thread(), ThreadPoolExecutor(workers) as threads:
+        return list(threads.map(run, jobs))
+
+
+def simulate(
+    similarity: ArrayLike,
+    order: Iterable[str | int],
+    *,
+    output: ArrayLike | None = None,
+    names: Sequence[str] | None = None,
+    sizes: Sizes = Sizes(),  # noqa: B008 (frozen)
+    num_seeds: int = 20,
+    seed: int = 0,
+    steps: int | None = 100,
+    learning_rate: float = 1e-3,
+    repair: bool = True,
+    report: Report | None = None,
+) -> Simulation:
+    """Train on random tasks of this similarity in this order, and compare the errors with the closed form.
+
+    `order` may leave tasks out and visit tasks again. Each of `num_seeds` repetitions draws new tasks. `steps=None`
+    trains every task to convergence, few steps stop early. `repair` is that of `solve`.
+
+    >>> found = simulate([[1, 0.5], [0.5, 1]], ["A", "B"], num_seeds=5)
+    >>> round(found.closed_form, 4), abs(found.simulated_mean - found.closed_form) < 0.05
+    (0.0625, True)
+    """
+    asked = pose(
+        similarity, output=output, weights=None, names=names, before=(), first=None, last=None, learned=(), seed=seed,
+        repair=repair,
+    )  # fmt: skip
+    C, Co = asked.similarity, asked.output
+    visits = [task_index(task, asked.names, "order") for task in order]
+    if not visits:
+        raise ValueError("`order` must name at least one task, got none.")
+    count = positive_count(num_seeds, "num_seeds")
+    rate = _learning_rate(learning_rate, sizes)
+    closed = task_errors(C, visits, Co)
+    stopped = task_errors(C, visits, Co, progress=progress_of(sizes, steps, rate))
+    found: list[Floats] = []
+    for start in range(0, count, SEEDS_AT_ONCE):
+        if report is not None and report(start, count) and found:
+            break
+        jobs = [Job(C, [visits], asked.seed + k, Co) for k in range(start, min(count, start + SEEDS_AT_ONCE))]
+        found += [errors[0] for errors in simulated_errors(jobs, sizes, steps=steps, learning_rate=rate)]
+    table = np.array(found)
+    means, sems = mean_and_sem(table)
+    mean, sem = mean_and_sem(table.sum(axis=1))
+    return Simulation(
+        order=tuple(visits),
+        names=asked.names,
+        simulated_mean=float(mean),
+        simulated_sem=_known(sem),
+        closed_form=float(closed.sum()),
+        stopped_form=float(stopped.sum()),
+        finite_form=_finite_form(C, visits, Co, sizes),
+        per_task=tuple(
+            TaskSimulation(name, float(a), _known(b), float(c), float(d))
+            for name, a, b, c, d in zip(asked.names, means, sems, closed, stopped, strict=True)
+        ),
+        num_seeds=len(table),
+        seed=asked.seed,
+        steps=steps,
+        learning_rate=rate,
+        notes=asked.notes,
+        **asdict(sizes),
+    )
+
+
+def progress_of(sizes: Sizes, steps: int | None, learning_rate: float) -> float:
+    """The share of its residual that a task loses in training, in the limit of the theory; 1 for convergence.
+
+    >>> round(progress_of(Sizes(), 10, 0.001), 4)
+    0.6513
+    """
+    if steps is None:
+        return 1.0
+    return float(1 - (1 - learning_rate / sizes.load) ** positive_count(steps, "steps"))
+
+
+def _finite_form(C: Floats, visits: list[int], Co: Floats | None, sizes: Sizes) -> float | None:
+    if len(C) > MAX_CORRECTED:
+        return None
+    return float(finite_size_errors(C, visits, sizes.num_latent, sizes.num_inputs, Co).sum())
+
+
+def _learning_rate(value: float, sizes: Sizes) -> float:
+    """A rate at which descent converges in the limit of the theory."""
+    rate = float(value)
+    if not 0 < rate < 2 * sizes.load:
+        raise ValueError(
+            f"`learning_rate` must be above 0 and below 2 N_s / N_x = {2 * sizes.load:.3g}, got {value:g}: "
+            "gradient descent would diverge."
+        )
+    return rate
+
+
+def _known(value: Floats) -> float | None:
+    return None if np.isnan(value) else float(value)

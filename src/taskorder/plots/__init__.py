@@ -1,0 +1,1 @@
+"""Pictures of `FigureData`: one renderer for every figure."""

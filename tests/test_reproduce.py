@@ -1,0 +1,171 @@
+"""From a name to files, through the store, without computing twice; on a tiny experiment that the tests provide."""
+
+import json
+import sys
+import types
+from dataclasses import asdict, dataclass
+
+import pytest
+
+from taskorder import experiments, reproduce
+from taskorder.cli import main
+from taskorder.figuredata import Check, FigureData, Panel, Series
+from taskorder.records import RunSpec
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings of the tiny experiment."""
+
+    count: int = 4
+    scale: float = 1.0
+    powers: tuple[int, ...] = (1, 2)
+    word: str = "x"
+
+
+@pytest.fixture
+def tiny(monkeypatch):
+    """An experiment called fig2b that counts its runs."""
+    module = types.ModuleType("taskorder.experiments.fig2b")
+    module.calls = 0
+    module.Config, module.QUICK, module.BATCH = Config, Config(count=2), 1
+
+    def run_batch(specs):
+        module.calls += len(specs)
+        return [{"y": spec.params["index"] * spec.params["scale"]} for spec in specs]
+
+    def figure(config, results):
+        line = Series("y", tuple(float(i) for i in range(config.count)), tuple(r["y"] for r in results))
+        last = results[-1]["y"]
+        check = Check(
+            "The last is 3.",
+            "paper, Fig. 0",
+            f"{last}",
+            last,
+            None,
+            None,
+            "reproduced" if last == 3 else "not reproduced",
+        )
+        own = Check("Is | it?", "ours", "yes", None, None, None, "reproduced")
+        return FigureData(
+            "fig2b", "Tiny", (Panel("p", "x", "y", (line,)),), (check, own), asdict(config), notes=("Note.",)
+        )
+
+    module.specs = lambda config: [RunSpec("tiny.1", {"index": i, "scale": config.scale}) for i in range(config.count)]
+    module.run_batch, module.figure = run_batch, figure
+    monkeypatch.setitem(sys.modules, "taskorder.experiments.fig2b", module)
+    monkeypatch.setattr(experiments, "fig2b", module, raising=False)
+    return module
+
+
+def test_numbers_and_pictures_are_written_and_not_computed_twice(tiny, tmp_path):
+    figure, files = reproduce.reproduce("fig2b", tmp_path)
+    assert [file.name for file in files] == ["fig2b.json", "fig2b.png", "fig2b.svg"]
+    assert all(file.stat().st_size > 100 for file in files)
+    assert figure.made["command"] == "taskorder reproduce fig2b"
+    assert figure.made["seconds"] >= 0
+    assert tiny.calls == 4
+    picture = files[1].read_bytes()
+    files[1].unlink()
+    again, _ = reproduce.reproduce("fig2b", tmp_path)
+    assert again.panels == figure.panels
+    assert tiny.calls == 4
+    assert files[1].read_bytes() == picture
+
+
+def test_drawing_needs_no_store_and_no_run(tiny, tmp_path, monkeypatch):
+    reproduce.reproduce("fig2b", tmp_path)
+    (tmp_path / "runs.sqlite").unlink()
+    monkeypatch.setattr(tiny, "run_batch", None)
+    monkeypatch.setattr(tiny, "figure", None)
+    figure, _ = reproduce.reproduce("fig2b", tmp_path)
+    assert figure.title == "Tiny"
+
+
+def test_quick_and_custom_results_stay_apart(tiny, tmp_path):
+    reproduce.reproduce("fig2b", tmp_path)
+    reproduce.reproduce("fig2b", tmp_path, quick=True)
+    figure, files = reproduce.reproduce("fig2b", tmp_path, settings={"scale": "2", "powers": "3,4"})
+    assert {file.name for file in tmp_path.glob("*.json")} == {"fig2b.json", "fig2b-quick.json", "fig2b-custom.json"}
+    assert files[2].name == "fig2b-custom.svg"
+    assert figure.config["scale"] == 2.0
+    assert figure.config["powers"] == [3, 4] or figure.config["powers"] == (3, 4)
+    assert figure.made["command"] == "taskorder reproduce fig2b --set scale=2 --set powers=3,4"
+    assert tiny.calls == 8  # the quick one found its runs in the store
+
+
+def test_changed_settings_are_computed(tiny, tmp_path):
+    reproduce.reproduce("fig2b", tmp_path, settings={"scale": "2"})
+    figure, _ = reproduce.reproduce("fig2b", tmp_path, settings={"scale": "3"})
+    assert figure.panels[0].series[0].y == (0.0, 3.0, 6.0, 9.0)
+
+
+def test_again_computes_anew(tiny, tmp_path):
+    reproduce.reproduce("fig2b", tmp_path)
+    reproduce.reproduce("fig2b", tmp_path, again=True)
+    assert tiny.calls == 8
+
+
+def test_the_command_prints_claims_and_files(tiny, tmp_path, capsys):
+    assert main(["reproduce", "fig2b", "--results", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert "fig2b  reproduced: The last is 3." in said
+    assert "fig2b  holds: Is | it?" in said
+    assert f"wrote {tmp_path / 'fig2b.svg'}" in said
+    assert main(["reproduce", "fig2b", "--results", str(tmp_path), "--set", "scale=5", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["checks"][0]["verdict"] == "not reproduced"
+    assert len(document["files"]) == 3
+
+
+def test_the_report_is_made_of_stored_full_size_results(tiny, tmp_path, capsys):
+    assert main(["reproduce", "--report", str(tmp_path / "R.md"), "--results", str(tmp_path)]) == 2
+    assert "`--results` must hold full-size results" in capsys.readouterr().err
+    main(["reproduce", "fig2b", "--results", str(tmp_path), "--quick"])
+    assert main(["reproduce", "--report", str(tmp_path / "R.md"), "--results", str(tmp_path)]) == 2
+    main(["reproduce", "fig2b", "--results", str(tmp_path)])
+    assert main(["reproduce", "--report", str(tmp_path / "R.md"), "--results", str(tmp_path)]) == 0
+    text = (tmp_path / "R.md").read_text()
+    assert "| The last is 3. | paper, Fig. 0 | 3.0 | reproduced |" in text
+    assert "| Is \\| it? | ours | yes | holds |" in text
+    assert "`taskorder reproduce fig2b`, under 1 s on" in text
+    assert "| fig3e | | no full-size result" in text
+    assert "| fig5 |" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "Name a figure to reproduce, or all"),
+        (["fig9"], "`name` must be an experiment, got 'fig9'. Experiments: fig2b"),
+        (["fig2b", "--set", "scale"], "`--set` must be KEY=VALUE, got 'scale'"),
+        (
+            ["fig2b", "--set", "scala=1"],
+            "`--set` must name a setting, got 'scala'. Settings: count, scale, powers, word",
+        ),
+        (["fig2b", "--set", "count=many"], "`--set count` must be like 4, got 'many'"),
+        (["fig2b", "--set", "powers=1,b"], "`--set powers` must be like 1, got 'b'"),
+    ],
+)
+def test_bad_input_is_named(tiny, tmp_path, capsys, words, message):
+    assert main(["reproduce", *words, "--results", str(tmp_path)]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_results_that_cannot_be_used_are_named(tiny, tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    assert main(["reproduce", "fig2b", "--results", str(tmp_path / "file")]) == 2
+    (tmp_path / "fig2b.json").write_text("{}")
+    assert main(["reproduce", "fig2b", "--results", str(tmp_path)]) == 2
+    assert "FigureData.to_json" in capsys.readouterr().err
+
+
+def test_every_name_loads_and_keeps_the_protocol():
+    for name in experiments.NAMES:
+        experiment = experiments.load(name)
+        assert isinstance(experiment.QUICK, experiment.Config), name
+        assert experiment.Config() != experiment.QUICK or len(experiment.specs(experiment.QUICK)) < 30, name
+        specs = experiment.specs(experiment.QUICK)
+        assert specs, name
+        assert len({spec.digest for spec in specs}) == len(specs), name
+        assert experiment.BATCH >= 1, name
