@@ -41,7 +41,7 @@ def draw(figure: FigureData) -> Figure:
             all_axes.append(axes)
             if count > 1:
                 _letter(axes, chr(ord("a") + index))
-        _legends(picture, all_axes, entries, rows, width)
+        _legends(picture, all_axes, entries, columns, width)
         # the title is larger than other text
         picture.suptitle(wrap(figure.title, 0.8 * picture.get_figwidth()))
         return picture
@@ -91,11 +91,12 @@ def _letter(axes: Axes, letter: str) -> None:
 
 
 def _legends(
-    picture: Figure, all_axes: Sequence[Axes], entries: Sequence[Entries], rows: int, panel_width: float
+    picture: Figure, all_axes: Sequence[Axes], entries: Sequence[Entries], columns: int, panel_width: float
 ) -> None:
     """Legends outside the axes, where they hide nothing: right of a single panel, below several.
 
-    One legend serves all panels when the fullest of theirs covers the others. The picture grows by what legends need.
+    One legend serves all panels when the fullest of theirs covers the others; otherwise it serves those to the right of
+    its panel that it covers. The picture grows by what legends need.
     """
     full = max(entries, key=len, default={})
     width, height = picture.get_size_inches()
@@ -108,10 +109,11 @@ def _legends(
         picture.set_size_inches(width, height + _tall(full, width))
         picture.legend(*_content(full), loc="outside lower center", ncols=_across(full, width))
     else:
-        room = panel_width - 0.4
+        room, rows = panel_width - 0.4, -(-len(entries) // columns)
         picture.set_size_inches(width, height + rows * max(_tall(one, room) for one in entries))
-        for axes, one in zip(all_axes, entries, strict=True):
-            if one:
+        for index, (axes, one) in enumerate(zip(all_axes, entries, strict=True)):
+            left = entries[index - index % columns : index]
+            if one and not any(one.keys() <= other.keys() for other in left):
                 _legend_below(picture, axes, one, _across(one, room))
 
 

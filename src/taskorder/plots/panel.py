@@ -30,11 +30,13 @@ HEAVY = 200
 def draw_panel(axes: Axes, panel: Panel, looks: Sequence[Look], size: tuple[float, float]) -> Entries:
     """Draw `panel` on `axes`, which have `size` inches with their labels, and return what its legend should show."""
     entries: Entries = {}
-    axes.set_title(wrap(panel.title, size[0] - 0.4))
-    axes.set_xlabel(wrap(panel.x_label, size[0] - 0.4))
+    axes.set_title(wrap(panel.title, size[0] - 0.55))
+    axes.set_xlabel(wrap(panel.x_label, size[0] - 0.55))
     axes.set_ylabel(wrap(panel.y_label, size[1] - 0.9))
     axes.set_xscale(panel.x_scale)
     axes.set_yscale(panel.y_scale)
+    if panel.x_scale == "linear":
+        axes.locator_params(axis="x", nbins=int(1.7 * size[0]))
     if panel.heatmap is not None:
         entries |= _heatmap(axes, panel, panel.heatmap)
     elif panel.x_scale == "log":
@@ -89,33 +91,33 @@ def _crowd(axes: Axes, crowd: Sequence[Series], look: Look) -> Any:
 
 
 def _one(axes: Axes, one: Series, look: Look, position: int) -> Any:
-    """Draw one series above those before it; the interval lies just below its line."""
+    """Draw one series above those before it, its interval below all lines."""
     points = one.style == "points"
     heavy = len(one.x) > HEAVY
-    shared: dict[str, Any] = {"color": look.color, "zorder": 2 + position / 100}
+    below: dict[str, Any] = {"color": look.color, "zorder": 1.5, "rasterized": heavy}
     low, high = _floats(one.low), _floats(one.high)
     if one.low is None or one.high is None:
         pass
     elif one.style == "line":
-        below = {**shared, "zorder": shared["zorder"] - 0.005}
-        axes.fill_between(one.x, low, high, alpha=0.2, linewidth=0, rasterized=heavy, **below)
+        axes.fill_between(one.x, low, high, alpha=0.2, linewidth=0, **below)
     else:
         # drawn from end to end, as an interval need not contain its value
         bars = {"elinewidth": 0.7, "alpha": 0.35} if points else {"elinewidth": 1, "capsize": 2}
-        axes.errorbar(one.x, (low + high) / 2, (high - low) / 2, fmt="none", rasterized=heavy, **bars, **shared)
+        axes.errorbar(one.x, (low + high) / 2, (high - low) / 2, fmt="none", **bars, **below)
     y = _floats(one.y)
     long = np.isfinite(y).sum() > MARKED and not points
     marks: dict[str, Any] = {
         "marker": look.mark or ("o" if points else ""),
-        "markersize": 4 if points else 5,
+        # crosses cover less than full marks of their size
+        "markersize": (4 if points else 5) * (1.3 if look.mark in ("P", "X") else 1),
         "markeredgewidth": 0.3 if points else 0.5,
         "markeredgecolor": "white",
         # far apart along a long line, and not at the same place on every line
         "markevery": (0.05 + 0.03 * (position % 7), 0.21) if long else None,
     }
     dash = "none" if points else look.dash
-    pixels = heavy and points
-    return axes.plot(one.x, y, linestyle=dash, linewidth=look.width, rasterized=pixels, **marks, **shared)[0]
+    above: dict[str, Any] = {"color": look.color, "zorder": 2 + position / 100, "rasterized": heavy and points}
+    return axes.plot(one.x, y, linestyle=dash, linewidth=look.width, **marks, **above)[0]
 
 
 def _lift(axes: Axes) -> None:

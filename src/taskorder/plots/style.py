@@ -86,8 +86,10 @@ def _panel_looks(series: tuple[Series, ...], known: dict[str, Look]) -> list[Loo
     along = iter(_scale(len(free))) if len(free) > MANY else None
     taken = {ROLES[one.role].color for one in series if one.role in ROLES}
     taken |= {known[one.label].color for one in free if one.label in known}
-    # when the cycle is spent it starts again
-    fresh = itertools.chain((look for look in CYCLE if look.color not in taken), itertools.cycle(CYCLE))
+    # looks that mean nothing else in the figure, then in the panel; when the cycle is spent it starts again
+    elsewhere = {look.color for look in known.values()}
+    free_here = sorted((look for look in CYCLE if look.color not in taken), key=lambda look: look.color in elsewhere)
+    fresh = itertools.chain(free_here, itertools.cycle(CYCLE))
     lines: dict[str, list[str]] = {}
     chosen = []
     for one in series:

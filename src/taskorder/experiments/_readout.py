@@ -1,0 +1,36 @@
+"""Simulated errors averaged over all readouts: no noise from the targets, so that small effects of size show."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from taskorder.checks import Floats
+from taskorder.linear.gram import boundary_errors
+from taskorder.linear.simulate import Job
+from taskorder.linear.tasks import LinearTasks, Sizes, sample_tasks
+from taskorder.ordering.optimum import one_blas_thread
+
+
+def readout_mean_errors(
+    jobs: Iterable[Job], sizes: Sizes, *, steps: int | None = None, learning_rate: float = 1e-3
+) -> list[Floats]:
+    """For each job, the (K,) final errors of its orders, summed over tasks, averaged over all shared readouts B.
+
+    Every residual is B M with M fixed by the inputs, and the elements of B are independent with variance 1 / N_s, so
+    the mean of ||B M||^2 / N_y is ||M||^2 / N_s whatever N_y: the error of the one readout B = I with N_s outputs.
+    """
+
+    rate = 1e-12 if steps is None else learning_rate  # convergence needs none, but a large one is refused
+
+    def run(job: Job) -> Floats:
+        A = sample_tasks(job.similarity, None, sizes, seed=job.seed, small=True).A
+        B = np.broadcast_to(np.eye(sizes.num_latent), (len(A), sizes.num_latent, sizes.num_latent))
+        errors = boundary_errors(LinearTasks(A, B), job.orders, steps=steps, learning_rate=rate)
+        return np.asarray(errors.sum(axis=1))
+
+    with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as threads:
+        return list(threads.map(run, jobs))
