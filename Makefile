@@ -33,6 +33,7 @@ lint: setup
 
 bench: setup
 	$(BIN)/python benchmarks/ordering.py
+	$(BIN)/python benchmarks/linear.py
 
 # Newest versions that fit together on every supported Python; the file names no package index. Torch stays out of it.
 constraints: setup

@@ -121,7 +121,8 @@ def ideal(results):
     cells = [cell for cell in finite_size.cells(TINY) for _ in range(TINY.num_matrices)]
     for index, (cell, row) in enumerate(zip(cells, rows, strict=False)):
         size = (1 + 0.01 * (index % TINY.num_matrices)) * cell.crowding
-        row.update(square=1.0, deviation=size**2, stopped_deviation=0.1 * size**2, scatter=1 / (cell.num_outputs or 1))
+        row.update(square=1.0, deviation=size**2, stopped_deviation=0.1 * size**2, corrected_deviation=0.01 * size**2)
+        row.update(scatter=1 / (cell.num_outputs or 1))
     return rows
 
 
@@ -138,6 +139,7 @@ def test_checks_can_turn(results):
     cells = [cell for cell in finite_size.cells(TINY) for _ in range(TINY.num_matrices)]
     for cell, row in zip(cells, bad, strict=False):
         row.update(deviation=cell.num_latent * cell.crowding, stopped_deviation=100.0, scatter=1.0)
+        row.update(corrected_deviation=row["deviation"])
     for row in bad[len(cells) :]:
         row.update(rank=0.5, loss=2.0)
     assert set(verdicts(bad).values()) <= {"not reproduced", "not tested"}

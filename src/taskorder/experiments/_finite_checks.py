@@ -1,4 +1,10 @@
-"""What the finite-size experiment decides, each by a rule fixed before looking."""
+"""What the finite-size experiment decides.
+
+Thresholds were fixed before the first run. Changed after looking at it: the claim on P far below N_x / N_s became two
+(enough, and needed); the scatter check no longer asks for equal means, which hold exactly; the check on N_s leaves out
+ratios below 0.01, where noise hid the error at N_s = 3, and draws more; deviations with and without progress are
+compared as such, no longer each relative to its own closed form.
+"""
 
 from __future__ import annotations
 
@@ -63,6 +69,35 @@ def first_power(config: Config, table: Table, family: str, tasks: Sequence[int])
         high=worst[2],
         verdict="reproduced" if all(_near_one(one) for one in found) else "not reproduced",
     )
+
+
+def correction_helps(config: Config, table: Table, family: str, tasks: Sequence[int]) -> Check:
+    """Holds when, at the paper's ratio, the correction takes away more than half of the error for every P."""
+    found = []
+    for P in tasks:
+        cell = Cell(family, P, config.num_latent, config.paper)
+        both = np.concatenate([table.parts([cell], what) for what in ("corrected_error", "error")], axis=1)
+        found.append(_estimate(both, _error_ratio))
+    worst = max(found, key=lambda one: one[2])
+    return Check(
+        claim=f"The first correction in N_s / N_x leaves less than half of the error at {_load(config)}; {family}",
+        source="ours",
+        found="error left: " + ", ".join(f"{_text(one)} for {P} tasks" for P, one in zip(tasks, found, strict=True)),
+        value=worst[0],
+        low=worst[1],
+        high=worst[2],
+        verdict="reproduced" if worst[2] < 0.5 else "not reproduced",
+    )
+
+
+def _error_ratio(parts: Floats) -> Floats:
+    """(resamples,) the first cell's systematic error over the second's; at most 10, where noise hides the second."""
+    corrected, plain = np.moveaxis(quantity(parts, "error"), -1, 0)
+    return np.asarray(np.minimum(corrected / np.maximum(plain, 1e-12), 10.0))
+
+
+def _load(config: Config) -> str:
+    return f"N_s / N_x = {config.num_latent / config.paper:g}"
 
 
 def small_is_enough(config: Config, table: Table) -> Check:

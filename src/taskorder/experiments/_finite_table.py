@@ -37,6 +37,7 @@ class Cell:
 PARTS = {
     "error": ("deviation", "square"),
     "stopped_error": ("stopped_deviation", "square"),
+    "corrected_error": ("corrected_deviation", "square"),
     "bias": ("simulated", "closed"),
     "scatter": ("scatter", "square"),
 }

@@ -24,12 +24,10 @@ def readout_mean_errors(
     the mean of ||B M||^2 / N_y is ||M||^2 / N_s whatever N_y: the error of the one readout B = I with N_s outputs.
     """
 
-    rate = 1e-12 if steps is None else learning_rate  # convergence needs none, but a large one is refused
-
     def run(job: Job) -> Floats:
         A = sample_tasks(job.similarity, None, sizes, seed=job.seed, small=True).A
         B = np.broadcast_to(np.eye(sizes.num_latent), (len(A), sizes.num_latent, sizes.num_latent))
-        errors = boundary_errors(LinearTasks(A, B), job.orders, steps=steps, learning_rate=rate)
+        errors = boundary_errors(LinearTasks(A, B), job.orders, steps=steps, learning_rate=learning_rate)
         return np.asarray(errors.sum(axis=1))
 
     with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as threads:

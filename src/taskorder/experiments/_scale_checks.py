@@ -1,4 +1,8 @@
-"""What the experiment on rules at scale decides."""
+"""What the experiment on rules at scale decides.
+
+Rules were fixed before the first run, but for one: that the best order found beats a random one was first asked of the
+mean over a few matrices, and is now asked of every single one.
+"""
 
 from __future__ import annotations
 
@@ -76,9 +80,10 @@ def still_helps(num_tasks: Sequence[int], cells: Cells, rule: str, kind: str) ->
         elif best >= 1:
             until = "never better than random"
         value, low, high = largest[family]
+        unclear = " (not told apart)" if low < 1 < high else ""
         phrases.append(
-            f"{name_of(family)}: {until}, {value:.2g} [{low:.2g}, {high:.2g}] times random and {far:.2g} times the "
-            f"best found at P = {num_tasks[-1]}"
+            f"{name_of(family)}: {until}, {value:.2g} [{low:.2g}, {high:.2g}] times random{unclear}, {far:.2g} times "
+            f"the best found at P = {num_tasks[-1]}"
         )
     return Check(
         claim=f"{rule} still beats a random order at {num_tasks[-1]} tasks; {kind}",
@@ -110,7 +115,10 @@ def optimum_stays_below(cells: Cells) -> Check:
 
 
 def same_ranking(simulated: Sequence[Mapping[str, Any]]) -> Check:
-    """Holds when at least 90 % of the clearly ranked pairs of rules are ranked alike, interval included."""
+    """Holds when at least 90 % of the clearly ranked pairs of rules are ranked alike, interval included.
+
+    Pairs of one matrix are not independent, so the interval is somewhat too narrow.
+    """
     pairs = [
         (row[a], row[b])
         for row in simulated

@@ -8,6 +8,7 @@ errors are averaged over all readouts exactly. One number sums up a family of ma
 
 where the square is the product of two means over independent draws, which leaves no share of their noise. The bias is
 the same without the squares, and the scatter is that of single draws with a readout of N_y outputs, as in the paper.
+The last panel adds our own first correction to the theory (theory/finite_size.py).
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from taskorder.linear.tasks import Sizes
 from taskorder.ordering.listing import all_orders
 from taskorder.records import RunSpec
 from taskorder.theory.error import final_error
+from taskorder.theory.finite_size import finite_size_errors
 
 BATCH = 20
 LEVELS = {"uniform": 0.0, "chain": 0.7, "scattered": 0.3}
@@ -88,7 +90,7 @@ def specs(config: Config) -> list[RunSpec]:
     ranked = {"num_latent": config.num_latent, "num_inputs": config.paper, "num_draws": config.ranked_draws}
     return [
         *(
-            RunSpec("linear.finite-size.1", {**asdict(cell), **_counts(config, cell), "index": index})
+            RunSpec("linear.finite-size.2", {**asdict(cell), **_counts(config, cell), "index": index})
             for cell in cells(config)
             for index in range(config.num_matrices)
         ),
@@ -143,12 +145,14 @@ def _run_size(
         found = np.array([each.sum(axis=1) for each in errors])
     progress = progress_of(sizes, steps, learning_rate)
     closed, stopped = (np.array([final_error(C, order, progress=p) for order in orders]) for p in (1.0, progress))
+    corrected = np.array([finite_size_errors(C, order, num_latent, num_inputs).sum() for order in orders])
     return {
         "closed": float(closed.mean()),
         "square": float((closed**2).mean()),
         "simulated": float(found.mean()),
         "deviation": _noise_free_square(found - closed),
         "stopped_deviation": _noise_free_square(found - stopped),
+        "corrected_deviation": _noise_free_square(found - corrected),
         "scatter": float(found.var(axis=0, ddof=1).mean()),
     }
 
@@ -183,7 +187,7 @@ def figure(config: Config, results: Sequence[dict[str, Any]]) -> FigureData:
     ranked = results[len(keys) * config.num_matrices :]
     panels = [_by_size(config, table, family, tasks) for family, tasks in config.num_tasks]
     panels += [_collapse(config, table), _bias(config, table), _scatter(config, table)]
-    panels += [_latents(config, table), _descent(config, table)]
+    panels += [_latents(config, table), _descent(config, table), _corrected(config, table)]
     return FigureData(
         name="finite-size",
         title="The closed form at finite size",
@@ -196,6 +200,7 @@ def figure(config: Config, results: Sequence[dict[str, Any]]) -> FigureData:
             checks.only_ratio(config, table),
             checks.scatter_by_outputs(config, table),
             checks.descent_stops(config, table),
+            *(checks.correction_helps(config, table, family, tasks) for family, tasks in config.num_tasks),
             *checks.ranking(config, ranked),
         ),
         config=asdict(config),
@@ -262,6 +267,19 @@ def _scatter(config: Config, table: Table) -> Panel:
             series.append(_series(table, f"{P} tasks, {name}", chosen, loads, "scatter"))
     return Panel(
         "Scatter of single draws", SIZE_LABEL, "standard deviation / closed form", tuple(series),
+        x_scale="log", y_scale="log",
+    )  # fmt: skip
+
+
+def _corrected(config: Config, table: Table) -> Panel:
+    loads = [config.num_latent / N_x for N_x in config.num_inputs]
+    series = []
+    for family, tasks in config.num_tasks:
+        chosen = [Cell(family, tasks[-1], config.num_latent, N_x) for N_x in config.num_inputs]
+        for what, name in (("error", "closed form"), ("corrected_error", "corrected")):
+            series.append(_series(table, f"{family}, {tasks[-1]} tasks: {name}", chosen, loads, what))
+    return Panel(
+        "With the first correction in N_s / N_x (ours)", SIZE_LABEL, "systematic relative error", tuple(series),
         x_scale="log", y_scale="log",
     )  # fmt: skip
 

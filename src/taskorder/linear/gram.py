@@ -27,14 +27,14 @@ def boundary_errors(
 ) -> Floats:
     """(K, P) error of every task after the last visit of each of K orders; with `path` (K, visits + 1, P), after each.
 
-    `orders` is (K, visits), task indices, repeats allowed. `steps=None` trains every task to convergence.
+    `orders` is (K, visits), task indices, repeats allowed. `steps=None` trains every task to convergence, at any rate.
     """
     visits = np.asarray(orders, dtype=np.int64)
     P, N_y, N_s = tasks.B.shape
     K = tasks.gram()
     pull = np.empty((P, N_s, P * N_s))  # what training j takes from every task, as a factor right of D_j
     for j in range(P):
-        lam, V = _spectrum(K[j, :, j], learning_rate)
+        lam, V = _spectrum(K[j, :, j], learning_rate if steps else None)
         f = _removed(lam, learning_rate, steps)
         pull[j] = (V * f) @ (V.T @ K[j].reshape(N_s, P * N_s))
     results = np.empty((len(visits), visits.shape[1] + 1, P) if path else (len(visits), P))
@@ -107,10 +107,10 @@ def _errors(D: Floats) -> Floats:
     return np.asarray(np.einsum("nymb,nymb->nm", D, D) / D.shape[1])
 
 
-def _spectrum(gram: Floats, learning_rate: float) -> tuple[Floats, Floats]:
+def _spectrum(gram: Floats, learning_rate: float | None) -> tuple[Floats, Floats]:
     """Eigenvalues, at least 0, and eigenvectors of one task's Gram block; refuses a learning rate that diverges."""
     lam, V = np.linalg.eigh(gram)
-    if not 0 < learning_rate * lam[-1] < 2:
+    if learning_rate is not None and not 0 < learning_rate * lam[-1] < 2:
         raise ValueError(
             f"`learning_rate` must be positive and less than {2 / lam[-1]:.3g} for these sizes, got {learning_rate:g}: "
             "gradient descent would diverge."

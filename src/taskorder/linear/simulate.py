@@ -110,7 +110,7 @@ def simulate(
     if not visits:
         raise ValueError("`order` must name at least one task, got none.")
     count = positive_count(num_seeds, "num_seeds")
-    rate = _learning_rate(learning_rate, sizes)
+    rate = float(learning_rate) if steps is None else _learning_rate(learning_rate, sizes)
     closed = task_errors(C, visits, Co)
     stopped = task_errors(C, visits, Co, progress=progress_of(sizes, steps, rate))
     found: list[Floats] = []
