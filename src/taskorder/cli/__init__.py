@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from taskorder.cli import plan, reproduce, simulate
+from taskorder.cli import data, plan, reproduce, simulate
 from taskorder.cli.output import BAD_INPUT, INTERRUPTED, say, write
 
 EXAMPLES = """\
@@ -18,6 +18,7 @@ examples:
   taskorder compare table.csv --json
   taskorder simulate table.csv --order A,C,B
   taskorder reproduce fig2b --quick
+  taskorder data list
 """
 
 
@@ -43,7 +44,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="taskorder", description=about, epilog=EXAMPLES)
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
-    for command in (plan, simulate, reproduce):
+    for command in (plan, simulate, reproduce, data):
         command.add(commands)
     return parser
 

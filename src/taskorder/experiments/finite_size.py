@@ -204,7 +204,7 @@ def figure(config: Config, results: Sequence[dict[str, Any]]) -> FigureData:
             *checks.ranking(config, ranked),
         ),
         config=asdict(config),
-        columns=4,
+        columns=3,
         notes=(
             "systematic error: root mean square of (simulated mean - closed form) over that of the closed form; bars "
             "are 95 % intervals over matrices; trained to convergence unless it says otherwise",

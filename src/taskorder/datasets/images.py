@@ -1,0 +1,139 @@
+"""A folder of images, `split/class/*.png`: train/cat/1.png, test/cat/7.png and so on."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskorder.checks import Ints
+from taskorder.datasets._files import MAX_BYTES, damaged, shown, unreadable
+from taskorder.datasets.dataset import Dataset
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+ENDINGS = (".png", ".jpg", ".jpeg", ".bmp", ".webp")
+TEST_FOLDERS = ("test", "val", "valid")
+_FORMATS = ("PNG", "JPEG", "BMP", "WEBP")
+_GRAY = ("1", "L")
+_COLOR = ("RGB", "P")
+_MAX_PIXELS = 4096 * 4096
+
+
+def read_images(folder: Path) -> Dataset:
+    """The data set in a folder; classes are the folders in train/ by name, images become gray only if all of them are.
+
+    The split to test on is called test, val or valid.
+    """
+    try:
+        import PIL  # noqa: F401
+    except ImportError:
+        raise ValueError(
+            f"`{shown(folder)}` must be read with pillow, got no such package. "
+            'Install it with: pip install "taskorder[images]".'
+        ) from None
+    test = next((folder / name for name in TEST_FOLDERS if (folder / name).is_dir()), folder / TEST_FOLDERS[0])
+    names = tuple(entry.name for entry in _entries(folder / "train") if entry.is_dir())
+    strange = [entry.name for entry in _entries(test) if entry.is_dir() and entry.name not in names]
+    if strange:
+        raise ValueError(f"`{shown(test)}` must have the class folders that train has, got {strange[0]!r} too.")
+    if not names:
+        raise ValueError(f"`{shown(folder / 'train')}` must hold one folder for each class, got none.")
+    train_paths, train_labels = _files(folder / "train", names)
+    test_paths, test_labels = _files(test, names)
+    shape = _common_shape(train_paths + test_paths)
+    train, tested = _pixels(train_paths, *shape), _pixels(test_paths, *shape)
+    return Dataset(shown(folder.resolve().name), train, train_labels, tested, test_labels, names)
+
+
+def _entries(folder: Path) -> list[Path]:
+    """What is in a folder, by name, without hidden files."""
+    try:
+        return sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
+    except (FileNotFoundError, NotADirectoryError):
+        raise ValueError(
+            f"`{shown(folder)}` must be a folder with one folder of images for each class, got no such folder. "
+            "Lay images out as train/cat/1.png, test/cat/2.png."
+        ) from None
+    except OSError as problem:
+        raise unreadable(folder, problem) from None
+
+
+def _files(split: Path, names: tuple[str, ...]) -> tuple[list[Path], Ints]:
+    paths: list[Path] = []
+    labels: list[int] = []
+    for label, name in enumerate(names):
+        found = _entries(split / name) if (split / name).is_dir() else []
+        found = [path for path in found if path.suffix.lower() in ENDINGS]
+        if not found and split.name == "train":
+            raise ValueError(f"`{shown(split / name)}` must hold images ({' '.join(ENDINGS)}), got none.")
+        paths += found
+        labels += [label] * len(found)
+    if not paths:
+        raise ValueError(f"`{shown(split)}` must hold images ({' '.join(ENDINGS)}) in class folders, got none.")
+    return paths, np.array(labels, dtype=np.int64)
+
+
+def _common_shape(paths: list[Path]) -> tuple[tuple[int, int], int]:
+    """Width and height of all images, and 1 channel if all are gray, else 3; only their headers are read."""
+    size: tuple[int, int] | None = None
+    gray = True
+    for path in paths:
+        with _open(path) as image:
+            if image.mode not in _GRAY + _COLOR:
+                raise damaged(path, "be a gray or RGB image", f"mode {image.mode}", "Convert it, without transparency.")
+            size = size or image.size
+            if image.size != size:
+                here, first = (" x ".join(map(str, pair)) for pair in (image.size, size))
+                fix = "Bring all images to one size."
+                raise damaged(path, f"be {first} pixels like {shown(paths[0])}", here, fix)
+            gray = gray and image.mode in _GRAY
+    assert size is not None
+    channels = 1 if gray else 3
+    total = len(paths) * size[0] * size[1] * channels
+    if size[0] * size[1] > _MAX_PIXELS or total > MAX_BYTES:
+        raise damaged(
+            paths[0].parents[2],
+            f"take at most {MAX_BYTES / 2**20:.4g} MB",
+            f"{len(paths)} images of {size[0]} x {size[1]} pixels",
+            "Make them smaller.",
+        )
+    return size, channels
+
+
+def _pixels(paths: list[Path], size: tuple[int, int], channels: int) -> NDArray[np.uint8]:
+    images = np.empty((len(paths), size[1], size[0], channels), dtype=np.uint8)
+    for place, path in enumerate(paths):
+        with _open(path) as image:
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    pixels = np.asarray(image.convert("L" if channels == 1 else "RGB"))
+            except Exception as problem:  # decoders raise nearly everything on damaged files
+                raise _broken(path, problem) from None
+            images[place] = pixels.reshape(size[1], size[0], channels)
+    return images
+
+
+def _open(path: Path) -> Image:
+    from PIL import Image
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # sizes are checked here
+            return Image.open(path, formats=_FORMATS)
+    except PermissionError as problem:
+        raise unreadable(path, problem) from None
+    except Exception as problem:  # decoders raise nearly everything on damaged files
+        raise _broken(path, problem) from None
+
+
+def _broken(path: Path, problem: Exception) -> ValueError:
+    # pillow's own sentence may hold the path again
+    reason = " ".join(str(problem).replace(os.fspath(path), "it").split())[:100].rstrip(".")
+    return damaged(path, "be a whole image", f"a damaged one ({reason or type(problem).__name__})", "Replace it.")

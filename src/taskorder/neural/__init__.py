@@ -1,0 +1,1 @@
+"""The neural engine: thousands of continual learners at once, in JAX."""

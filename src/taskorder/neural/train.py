@@ -1,0 +1,139 @@
+"""Train many networks at once: one loop over steps, compiled, batched over networks.
+
+Every network has its own parameters, Adam state, task and stream of data. Inputs stay on the device as they are
+(uint8 for images) and are gathered step by step. The order in which a task's examples come depends on its stream and
+the epoch alone, not on the network that learns it or on when: orders of tasks are compared on common random numbers.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+from taskorder.neural.nets import Net, Params
+
+
+class State(NamedTuple):
+    """N networks in training: every array has a leading axis of length N."""
+
+    params: Params
+    mean: Params
+    """Adam's first moment."""
+    square: Params
+    """Adam's second moment."""
+    steps: Array
+    """(N,) int32 steps taken so far; tasks follow each other without a reset, as in the paper."""
+
+    def take(self, rows: Array) -> State:
+        """The networks at `rows`, copied; a row may come several times: that is how an order branches."""
+        return State(*jax.tree.map(lambda leaf: leaf[rows], tuple(self)))
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a task is trained; the defaults are the paper's."""
+
+    epochs: int = 5
+    batch_size: int = 4
+    learning_rate: float = 1e-3
+    decay_mean: float = 0.9
+    decay_square: float = 0.999
+    epsilon: float = 1e-8
+
+
+class Pool(NamedTuple):
+    """The examples of T tasks, on the device."""
+
+    inputs: Array
+    """(M, ...) uint8 or float32, shared by all tasks."""
+    rows: Array
+    """(T, n) int32 places in `inputs`; beyond a task's own examples they repeat its first."""
+    labels: Array
+    """(T, n) int32 targets."""
+    counts: Array
+    """(T,) int32 examples of each task."""
+
+
+def start(net: Net, keys: Array) -> State:
+    """Freshly drawn networks, one for each of (N,) random keys."""
+    params = jax.vmap(net.init)(keys)
+    zeros = jax.tree.map(jnp.zeros_like, params)
+    return State(params, zeros, jax.tree.map(jnp.zeros_like, params), jnp.zeros(len(keys), jnp.int32))
+
+
+def shuffles(keys: Array, tasks: Array, pool: Pool, epoch: Array, batch_size: int) -> Array:
+    """(steps, S, batch) places within each stream's task: a new random order of its examples in every epoch.
+
+    A stream is a random key and a task; (S,) of both. A smaller task has its own examples first.
+    """
+    n = pool.rows.shape[1] // batch_size * batch_size
+
+    def one(key: Array, count: Array) -> Array:
+        noise = jax.random.uniform(jax.random.fold_in(key, epoch), (pool.rows.shape[1],))
+        places = jnp.arange(pool.rows.shape[1])
+        return jnp.argsort(jnp.where(places < count, noise, 2.0))[:n]
+
+    order = jax.vmap(one)(keys, pool.counts[tasks])
+    return order.reshape(len(tasks), -1, batch_size).swapaxes(0, 1)
+
+
+def as_floats(inputs: Array) -> Array:
+    """Images as numbers from 0 to 1; floats as they are."""
+    return inputs.astype(jnp.float32) / 255 if inputs.dtype == jnp.uint8 else inputs
+
+
+@functools.partial(jax.jit, static_argnames=("net", "recipe"), donate_argnames=("state",))
+def train_task(
+    net: Net, recipe: Recipe, state: State, pool: Pool, streams: Array, keys: Array, tasks: Array, num_steps: Array
+) -> State:
+    """Train network i on the task of stream `streams[i]`: all epochs, `num_steps` batches each.
+
+    streams: (N,) positions in the streams. keys, tasks: (S,) random key and task of each stream.
+    """
+
+    def loss(params: Params, x: Array, y: Array) -> Array:
+        return cross_entropy(net.apply(params, x), y).mean()
+
+    gradients = jax.vmap(jax.grad(loss))
+
+    def run_epoch(epoch: Array, state: State) -> State:
+        order = shuffles(keys, tasks, pool, epoch, recipe.batch_size)
+        rows, labels = (part[tasks[None, :, None], order] for part in (pool.rows, pool.labels))
+
+        def step(number: Array, state: State) -> State:
+            x, y = as_floats(pool.inputs[rows[number][streams]]), labels[number][streams]
+            return adam(recipe, state, gradients(state.params, x, y))
+
+        return lax.fori_loop(0, num_steps, step, state)
+
+    return lax.fori_loop(0, recipe.epochs, run_epoch, state)
+
+
+def adam(recipe: Recipe, state: State, gradient: Params) -> State:
+    """One step of Adam for all networks; elementwise, so that XLA computes the gradients inside it where it can."""
+    steps = state.steps + 1
+    first, second = (1 - decay ** steps.astype(jnp.float32) for decay in (recipe.decay_mean, recipe.decay_square))
+
+    def over(numbers: Array, leaf: Array) -> Array:
+        return numbers.reshape(-1, *[1] * (leaf.ndim - 1))
+
+    mean = jax.tree.map(lambda m, g: recipe.decay_mean * m + (1 - recipe.decay_mean) * g, state.mean, gradient)
+    square = jax.tree.map(
+        lambda v, g: recipe.decay_square * v + (1 - recipe.decay_square) * g * g, state.square, gradient
+    )
+    params = jax.tree.map(
+        lambda p, m, v: p
+        - recipe.learning_rate * (m / over(first, m)) / (jnp.sqrt(v / over(second, v)) + recipe.epsilon),
+        state.params, mean, square,
+    )  # fmt: skip
+    return State(params, mean, square, steps)
+
+
+def cross_entropy(logits: Array, labels: Array) -> Array:
+    """(batch,) minus the log probability of each label."""
+    return -jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, None], axis=1)[:, 0]
