@@ -40,6 +40,16 @@ def test_a_share_ends_with_its_part_and_with_the_whole():
     assert stopping.stopped
 
 
+def test_a_quiet_share_tells_no_watcher_but_ends_with_the_whole():
+    seen = []
+    clock = Clock(60, lambda *state: seen.append(state))
+    part = clock.share(1.0, quiet=True)
+    assert not part.report(1.0, 0.0)
+    assert not seen
+    clock.stopped = True
+    assert part.report(1.0, 0.0)
+
+
 def test_compilation_does_not_count():
     clock = Clock(60)
     with clock.without_compilation():

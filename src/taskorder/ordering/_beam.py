@@ -39,7 +39,7 @@ def beam(e0, r0, h0, C0, G0, precedes, width, side, best, best_order):
     ends, ends2 = np.zeros((shape, 2), np.int64), np.zeros((shape, 2), np.int64)
     lam, lam2 = np.full((shape, k), 0.1), np.full((shape, k), 0.1)
     X, L, x, s = np.zeros((n, n)), np.zeros((n, n)), np.zeros(n), np.zeros(n)
-    front, back = np.zeros(n), np.zeros(n)
+    front, back, work = np.zeros(n), np.zeros(n), np.zeros((3, n))
     price, parent = np.zeros(shape * n), np.zeros(shape * n, np.int64)
     choice, at_front = np.zeros(shape * n, np.int64), np.zeros(shape * n, np.bool_)
     e[0] = e0
@@ -63,7 +63,7 @@ def beam(e0, r0, h0, C0, G0, precedes, width, side, best, best_order):
                 )
                 bound += value
                 if value > -NEVER:
-                    price_children(r[b, row], C[b], m, X, x, front, back)
+                    price_children(r[b, row], C[b], m, X, x, front, back, NEVER, work)
             few, many, sum_front, sum_back = 0, 0, 0.0, 0.0
             cut = best - bound
             for j in range(m):

@@ -23,42 +23,53 @@ FAST = {"reassoc", "contract", "arcp", "nsz"}
 
 
 @njit(error_model="numpy", fastmath=FAST)
-def _factor(C, G, m, lam, X, L):
-    """X <- inverse of the Cholesky factor of G + (lam/2)(C + I); False when that is not safely positive definite."""
-    half = 0.5 * lam
-    for i in range(m):
-        for j in range(i):
-            s = G[i, j] + half * C[i, j]
-            for k in range(j):
-                s -= L[i, k] * L[j, k]
-            L[i, j] = s * X[j, j]
-        pivot = G[i, i] + lam
-        s = pivot
-        for k in range(i):
-            s -= L[i, k] * L[i, k]
-        if not s > 1e-9 * abs(pivot):
+def invert_factor(K, m, X):
+    """X <- inverse of the lower Cholesky factor of K; False when K is not safely positive definite.
+
+    Only the upper triangle of K is read, and it is used up. Inner loops run along rows, as vector instructions.
+    """
+    for j in range(m):
+        pivot = K[j, j]
+        for k in range(j):
+            c = K[k, j]
+            for i in range(j, m):
+                K[j, i] -= c * K[k, i]
+        if not K[j, j] > 1e-9 * abs(pivot):
             return False
-        d = 1.0 / np.sqrt(s)
-        for j in range(i):
-            X[i, j] = 0.0
-        for k in range(i):
-            c = L[i, k] * d
-            for j in range(k + 1):
-                X[i, j] -= c * X[k, j]
-        X[i, i] = d
+        d = 1.0 / np.sqrt(K[j, j])
+        for i in range(j, m):
+            K[j, i] *= d
+        for i in range(j):
+            X[j, i] = 0.0
+        for k in range(j):
+            c = K[k, j] * d
+            for i in range(k + 1):
+                X[j, i] -= c * X[k, i]
+        X[j, j] = d
     return True
 
 
 @njit(error_model="numpy", fastmath=FAST)
-def row_bound(r, h, C, G, m, lam, steps, least, need, X, L, x, s):
+def _factor(C, G, m, lam, X, K):
+    """`invert_factor` of K = G + (lam/2)(C + I)."""
+    half = 0.5 * lam
+    for i in range(m):
+        for j in range(i, m):
+            K[i, j] = G[i, j] + half * C[i, j]
+        K[i, i] += half
+    return invert_factor(K, m, X)
+
+
+@njit(error_model="numpy", fastmath=FAST)
+def row_bound(r, h, C, G, m, lam, steps, least, need, X, K, x, s):
     """The row's part of the bound, -b K^-1 b, after at most `steps` Newton steps on lam: returns (part, lam).
 
     Stops early once the part reaches `need`, or when a step promises less than the share `least` of what is missing.
-    X and x belong to the returned lam.
+    X and x belong to the returned lam; K is scratch.
     """
     best, best_lam, wall, failures, halvings = -NEVER, lam, -NEVER, 0, 0
     while True:
-        if not _factor(C, G, m, lam, X, L):
+        if not _factor(C, G, m, lam, X, K):
             failures += 1
             if best == -NEVER:  # outside the region where K is positive definite: larger multipliers lead into it
                 if failures > 60:
@@ -117,19 +128,35 @@ def row_bound(r, h, C, G, m, lam, steps, least, need, X, L, x, s):
 
 
 @njit(error_model="numpy", fastmath=FAST)
-def price_children(r, C, m, X, x, front, back):
-    """Add to front[j] and back[j] how much fixing j first or last raises this row's bound."""
+def price_children(r, C, m, X, x, front, back, enough, work):
+    """Add to front[j] and back[j] how much fixing j first or last raises this row's bound; work: (3, n) scratch.
+
+    The ending costs most of the time: it is left out when at most one beginning stays below `enough`. Inner loops run
+    over j, along rows, so that they become vector instructions.
+    """
+    line, size, gap = work[0], work[1], work[2]
     for j in range(m):
-        inverse, at_end = 0.0, 0.0
-        for i in range(j, m):
-            inverse += X[i, j] * X[i, j]
-        gap = r[j] - x[j]
-        front[j] += gap * gap / inverse
-        gap = r[j]
-        for i in range(m):
-            gap -= C[j, i] * x[i]
-            t = 0.0
-            for k in range(i + 1):
-                t += X[i, k] * C[j, k]
-            at_end += t * t
-        back[j] += gap * gap / at_end
+        size[j] = 0.0
+    for i in range(m):
+        for j in range(i + 1):
+            size[j] += X[i, j] * X[i, j]
+    below = 0
+    for j in range(m):
+        front[j] += (r[j] - x[j]) ** 2 / size[j]
+        below += front[j] < enough
+    if below <= 1:
+        return
+    for j in range(m):
+        size[j], gap[j] = 0.0, r[j]
+    for i in range(m):
+        for j in range(m):
+            line[j] = 0.0
+        for k in range(i + 1):
+            c = X[i, k]
+            for j in range(m):
+                line[j] += c * C[k, j]
+        for j in range(m):
+            size[j] += line[j] * line[j]
+            gap[j] -= x[i] * C[i, j]
+    for j in range(m):
+        back[j] += gap[j] * gap[j] / size[j]

@@ -7,7 +7,8 @@ visits changes (e, h, G):
     last l:   e -= r_l (2 h_l - r_l G_ll);  h -= r_l G_l + C_l (h_l - r_l G_ll)
               G -= C_l G_l^T + G_l C_l^T - G_ll C_l C_l^T
 
-The bound of _bound.py prices the children of both ends, and the end with fewer surviving children is branched on.
+The bound of _bound.py prices the children of both ends, _ranked.py raises it where that pays, and the end with fewer
+surviving children is branched on.
 """
 
 # mypy: disable-error-code="untyped-decorator, no-untyped-def"
@@ -16,6 +17,7 @@ import numpy as np
 
 from taskorder.ordering._bound import NEVER, price_children, row_bound
 from taskorder.ordering._jit import njit
+from taskorder.ordering._ranked import pays, tighten
 
 
 @njit(error_model="numpy", fastmath=True)
@@ -169,8 +171,10 @@ def branch(e0, r0, h0, C0, G0, before, after, symmetry, best, best_order, relati
     child, price = np.zeros((n + 1, n), np.int64), np.zeros((n + 1, n))
     count, turn = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
     at_front = np.zeros(n + 1, np.bool_)
-    X, L, x, s = np.zeros((n, n)), np.zeros((n, n)), np.zeros(n), np.zeros(n)
+    X, K, x, s = np.zeros((n, n)), np.zeros((n, n)), np.zeros(n), np.zeros(n)
     front, back = np.zeros(n), np.zeros(n)
+    work, tally = np.zeros((8, n)), np.zeros((n + 1, 3), np.int64)
+    ranks, ranked, sign = np.zeros((n + 1, n)), np.zeros(n + 1, np.bool_), np.zeros((n + 1, n))
     active = np.zeros((n + 1, symmetry.shape[0]), np.int64)
     num_active = np.zeros(n + 1, np.int64)
     order, tail = np.zeros(n, np.int64), np.zeros(3, np.int64)
@@ -220,26 +224,22 @@ def branch(e0, r0, h0, C0, G0, before, after, symmetry, best, best_order, relati
                 for row in range(k):
                     need = best - bound if row == k - 1 else NEVER
                     value, lam[depth, row] = row_bound(
-                        r[depth, row],
-                        h[depth, row],
-                        C[depth],
-                        G[depth],
-                        m,
-                        lam[depth, row],
-                        steps,
-                        least,
-                        need,
-                        X,
-                        L,
-                        x,
-                        s,
-                    )
+                        r[depth, row], h[depth, row], C[depth], G[depth], m, lam[depth, row], steps, least, need,
+                        X, K, x, s,
+                    )  # fmt: skip
                     bound += value
                     if value > -NEVER:
-                        price_children(r[depth, row], C[depth], m, X, x, front, back)
+                        enough = goal - bound if k == 1 else NEVER
+                        price_children(r[depth, row], C[depth], m, X, x, front, back, enough, work)
                 if depth == 0:
                     for row in range(k):
                         lam0[row] = lam[0, row]
+                if k == 1 and -NEVER < bound < goal and pays(m, nodes, tally[m]):
+                    bound = tighten(
+                        e[depth], r[depth, 0], h[depth, 0], C[depth], G[depth], m, bound, goal, lam[depth, 0],
+                        ranks[depth], ranked[depth], sign[depth], front, back, X, x, K, work, tally[m],
+                    )  # fmt: skip
+                    ranked[depth] = True
                 if bound < goal:
                     # The multiplier is tuned only a little here, so what the parent knew may be the better bound.
                     cut = min(goal - bound, NEVER)  # forbidden children stay forbidden even where there is no bound
@@ -286,6 +286,10 @@ def branch(e0, r0, h0, C0, G0, before, after, symmetry, best, best_order, relati
                 fix_last(j, m, depth, e, r, h, C, G, keep)
             for row in range(k):
                 lam[depth + 1, row] = lam[depth, row]
+            for i in range(m - 1):
+                ranks[depth + 1, i] = ranks[depth, i if i < j else i + 1]
+                sign[depth + 1, i] = sign[depth, i if i < j else i + 1]
+            ranked[depth + 1] = ranked[depth]
             free ^= one << np.uint64(a)
             num_active[depth + 1] = 0
             for i in range(num_active[depth]):

@@ -52,9 +52,9 @@ class Clock:
         self.cut = self.cut or self.left <= 0
         return self.left <= 0
 
-    def share(self, fraction: float, *, unit: float = 1.0) -> Clock:
-        """A clock that ends after a fraction of the time left, and with this one."""
-        return _Share(self, fraction, unit)
+    def share(self, fraction: float, *, unit: float = 1.0, quiet: bool = False) -> Clock:
+        """A clock that ends after a fraction of the time left, and with this one; a quiet one tells no watcher."""
+        return _Share(self, fraction, unit, quiet)
 
     @contextmanager
     def without_compilation(self) -> Iterator[None]:
@@ -85,8 +85,9 @@ class Clock:
 class _Share(Clock):
     """Part of another clock's time."""
 
-    def __init__(self, whole: Clock, fraction: float, unit: float) -> None:
-        super().__init__(whole.left * fraction, lambda error, bound, _: whole.report(error, bound), unit=unit)
+    def __init__(self, whole: Clock, fraction: float, unit: float, quiet: bool) -> None:
+        watch = None if quiet else lambda error, bound, _: whole.report(error, bound)
+        super().__init__(whole.left * fraction, watch, unit=unit)
         self._whole = whole
         self._begun = whole.seconds
 

@@ -106,7 +106,7 @@ def prove(problem: Problem, start: Ints, clock: Clock, floor: float = -np.inf, m
                     best, order = value, found
                 for node in children:
                     heapq.heappush(pool, node)
-            limit = SLICE
+            limit = int(min(SLICE, max(FIRST_SLICE, max_nodes / LANES)))
     bound = pool[0][0] if pool and pool[0][0] < best - tolerance(problem, best) else best
     return Proof(order, best, bound, nodes)
 
