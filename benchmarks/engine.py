@@ -1,0 +1,208 @@
+"""The engine against the plain loop, side by side in one run.
+
+    python benchmarks/engine.py [steps] [tree] [--torch]
+
+steps  network-steps a second at batch 4 with Adam: ours at several numbers of networks; the baseline is the authors'
+       way, one jitted step a batch from a Python loop, data already in memory; PyTorch's vmap where asked for (--torch)
+tree   all orders of five tasks: trainings of the order tree against orders trained alone, with evaluation
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import sys
+import time
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from common import save, show
+
+from taskorder.neural.nets import Net, cnn, mlp
+from taskorder.neural.pools import make_pool
+from taskorder.neural.train import Pool, Recipe, as_floats, cross_entropy, start, train_task
+from taskorder.neural.tree import Curriculum, train_orders
+
+SHAPES = {"mlp": (28, 28, 1), "cnn": (32, 32, 3)}
+ON_CPU = jax.default_backend() == "cpu"
+BATCH = 4
+
+
+def random_pool(shape: tuple[int, ...], num_tasks: int, examples: int, seed: int = 0) -> Pool:
+    """Random images and labels: speed does not depend on what they show."""
+    rng = np.random.default_rng(seed)
+    inputs = rng.integers(0, 256, (num_tasks * examples, *shape), dtype=np.uint8)
+    rows = [np.arange(t * examples, (t + 1) * examples) for t in range(num_tasks)]
+    return make_pool(inputs, rows, [rng.integers(0, 2, examples) for _ in range(num_tasks)])
+
+
+def num_parameters(net: Net) -> int:
+    """Weights and biases of one network."""
+    return sum(leaf.size for leaf in jax.tree.leaves(jax.eval_shape(net.init, jax.random.key(0))))
+
+
+def ours(net: Net, pool: Pool, networks: int, steps: int) -> float:
+    """Network-steps a second, compilation left out, shuffling of the data included."""
+    recipe = Recipe(epochs=1, batch_size=BATCH)
+    tasks = jnp.arange(len(pool.counts))
+    keys = jax.random.split(jax.random.key(1), len(tasks))
+    streams = jnp.arange(networks) % len(tasks)
+    state = start(net, jax.random.split(jax.random.key(0), networks))
+    best = float("inf")
+    for repeat in range(4):
+        begin = time.perf_counter()
+        state = train_task(net, recipe, state, pool, streams, keys, tasks, jnp.asarray(steps))
+        jax.block_until_ready(state)
+        if repeat:
+            best = min(best, time.perf_counter() - begin)
+    return networks * steps / best
+
+
+def plain_loop(net: Net, pool: Pool, steps: int) -> float:
+    """Steps a second of one network, one jitted step a batch, as the authors' code does it."""
+
+    def loss(params: Any, x: jax.Array, y: jax.Array) -> jax.Array:
+        return cross_entropy(net.apply(params, as_floats(x)), y).mean()
+
+    @functools.partial(jax.jit, donate_argnums=(0, 1, 2))
+    def step(params: Any, mean: Any, square: Any, t: jax.Array, x: jax.Array, y: jax.Array) -> Any:
+        g = jax.grad(loss)(params, x, y)
+        mean = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, mean, g)
+        square = jax.tree.map(lambda v, g: 0.999 * v + 0.001 * g * g, square, g)
+        rates = 1 - 0.9**t, 1 - 0.999**t
+        params = jax.tree.map(
+            lambda p, m, v: p - 1e-3 * (m / rates[0]) / (jnp.sqrt(v / rates[1]) + 1e-8), params, mean, square
+        )
+        return params, mean, square
+
+    params = net.init(jax.random.key(0))
+    state = params, jax.tree.map(jnp.zeros_like, params), jax.tree.map(jnp.zeros_like, params)
+    images, labels = np.asarray(pool.inputs), np.asarray(pool.labels[0])
+    rng = np.random.default_rng(0)
+    best = float("inf")
+    for repeat in range(3):
+        begin = time.perf_counter()
+        for t in range(steps):
+            rows = rng.integers(0, len(labels), BATCH)
+            state = step(*state, jnp.float32(t + 1), images[rows], labels[rows])
+        jax.block_until_ready(state)
+        if repeat:
+            best = min(best, time.perf_counter() - begin)
+    return steps / best
+
+
+def torch_vmap(kind: str, networks: int, steps: int) -> float:
+    """Network-steps a second of PyTorch's functional API over stacked models; Adam by hand on stacked tensors."""
+    import torch
+    from torch import nn
+    from torch.func import functional_call, grad, stack_module_state, vmap
+
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+
+    def make() -> nn.Module:
+        if kind == "mlp":
+            return nn.Sequential(
+                nn.Flatten(), nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 64), nn.ReLU(), nn.Linear(64, 2)
+            )
+        return nn.Sequential(
+            nn.Conv2d(3, 32, 3, padding=1), nn.ReLU(), nn.AvgPool2d(2), nn.Conv2d(32, 64, 3, padding=1), nn.ReLU(),
+            nn.AvgPool2d(2), nn.Flatten(), nn.Linear(4096, 256), nn.ReLU(), nn.Linear(256, 2),
+        )  # fmt: skip
+
+    models = [make().to(device) for _ in range(networks)]
+    params, buffers = stack_module_state(models)
+    base = make().to("meta")
+
+    def loss(p: Any, b: Any, x: Any, y: Any) -> Any:
+        return nn.functional.cross_entropy(functional_call(base, (p, b), (x,)), y)
+
+    gradients = vmap(grad(loss), randomness="different")
+    shape = (networks, BATCH, *((1, 28, 28) if kind == "mlp" else (3, 32, 32)))
+    x = torch.rand(shape, device=device)
+    y = torch.randint(0, 2, (networks, BATCH), device=device)
+    params = {name: value.detach().clone() for name, value in params.items()}
+    mean = {name: torch.zeros_like(value) for name, value in params.items()}
+    square = {name: torch.zeros_like(value) for name, value in params.items()}
+
+    def run(count: int) -> None:
+        for _ in range(count):
+            for name, g in gradients(params, buffers, x, y).items():
+                mean[name].lerp_(g, 0.1)
+                square[name].mul_(0.999).addcmul_(g, g, value=0.001)
+                params[name].addcdiv_(mean[name], square[name].sqrt().add_(1e-8), value=-1e-3)
+        if device == "cuda":
+            torch.cuda.synchronize()
+
+    run(2)
+    begin = time.perf_counter()
+    run(steps)
+    return networks * steps / (time.perf_counter() - begin)
+
+
+def copy_rate() -> float:
+    """Bytes a second that a large elementwise update reads and writes."""
+    x = jnp.ones(1 << (24 if ON_CPU else 29), jnp.float32)
+    add = jax.jit(lambda x: x + 1.0, donate_argnums=0)
+    x = add(x).block_until_ready()
+    begin = time.perf_counter()
+    for _ in range(10):
+        x = add(x)
+    x.block_until_ready()
+    return 10 * 2 * x.nbytes / (time.perf_counter() - begin)
+
+
+def steps_table(with_torch: bool) -> list[dict[str, Any]]:
+    """One row for each network and number of copies."""
+    rows: list[dict[str, Any]] = []
+    rate = copy_rate()
+    for kind, make in (("mlp", mlp), ("cnn", cnn)):
+        net = make(SHAPES[kind], 2)
+        size = num_parameters(net)
+        examples = 400 if ON_CPU else 4000
+        pool = random_pool(SHAPES[kind], 5, examples)
+        loop = plain_loop(net, pool, 200 if ON_CPU and kind == "cnn" else 1000)
+        counts = (
+            ((1, 8, 32, 128) if kind == "mlp" else (1, 4, 16))
+            if ON_CPU
+            else ((512, 2048, 4096) if kind == "mlp" else (512, 1024))
+        )
+        for networks in counts:
+            budget = 20_000 if kind == "mlp" else 400
+            steps = min(examples // BATCH, max(5, budget // networks)) if ON_CPU else (1000 if kind == "mlp" else 100)
+            speed = ours(net, pool, networks, steps)
+            row = {"net": kind, "networks": networks, "ours": speed, "plain loop": loop, "ratio": speed / loop,
+                   "8 passes of bandwidth": speed * size * 32 / rate}  # fmt: skip
+            if with_torch:
+                row["torch vmap"] = torch_vmap(kind, networks, 20 if kind == "mlp" else 5)
+            rows.append(row)
+            print(row, flush=True)
+    return rows
+
+
+def tree_table() -> list[dict[str, Any]]:
+    """All 120 orders of five tasks, as a tree and (by count of steps) one after another."""
+    net = mlp(SHAPES["mlp"], 2)
+    train, test = random_pool(SHAPES["mlp"], 5, 200), random_pool(SHAPES["mlp"], 5, 200, seed=1)
+    orders = tuple(itertools.permutations(range(5)))
+    begin = time.perf_counter()
+    _, work = train_orders(net, train, test, [Curriculum((0, 1, 2, 3, 4), orders)], recipe=Recipe(epochs=1))
+    spent = time.perf_counter() - begin
+    alone = 120 * 5 * (200 // BATCH)
+    return [{"orders": 120, "trainings": work.trainings, "alone": 600, "steps": work.network_steps,
+             "fewer steps": alone / work.network_steps, "seconds": spent}]  # fmt: skip
+
+
+def main() -> None:
+    """Run the sections named on the command line, or all."""
+    asked = [word for word in sys.argv[1:] if not word.startswith("-")] or ["steps", "tree"]
+    where = jax.devices()[0].device_kind
+    for name in asked:
+        rows = steps_table("--torch" in sys.argv) if name == "steps" else tree_table()
+        show(f"{name} on {where}", rows)
+        save("engine", {f"{name} on {where}": rows})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""TOML files in, Configs out; what is wrong is named on one line."""
+
+from pathlib import Path
+
+import pytest
+
+runs = pytest.importorskip("taskorder.neural.runs")
+from taskorder.neural.config import config_of, read_config  # noqa: E402
+
+CONFIGS = Path(__file__).parents[2] / "configs"
+
+
+@pytest.mark.parametrize("name", ["quick", "fashion-mnist", "cifar10"])
+def test_our_configs_set_every_key(name):
+    config = read_config(CONFIGS / f"{name}.toml")
+    text = (CONFIGS / f"{name}.toml").read_text()
+    assert all(f"\n{key} = " in text for key in runs.known_settings())
+    assert len(runs.specs(config)) == config.num_sets
+    assert runs.num_trainings(runs.specs(config)[0]) == 325
+
+
+def test_the_papers_settings():
+    for name, net in (("fashion-mnist", "mlp"), ("cifar10", "cnn")):
+        expected = runs.Config(dataset=name, num_sets=100, net=net, epochs=5, batch_size=4, learning_rate=1e-3)
+        assert read_config(CONFIGS / f"{name}.toml") == expected
+
+
+def test_whole_numbers_will_do():
+    config = config_of({"orders": 7, "learning_rate": 1, "num_tasks": 9, "classes_per_task": 1})
+    assert (config.orders, config.learning_rate) == ("7", 1.0)
+    assert runs.num_trainings(runs.specs(config)[0]) <= 7 * 9
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("epoch = 3", "`epoch` must be a known key. Known keys: dataset, num_sets, num_tasks"),
+        ("[net]\nname = 1", "`net` must be a text in quotes, got {'name': 1}"),
+        ("epochs = 2.5", "`epochs` must be a whole number, got 2.5"),
+        ("epochs = true", "`epochs` must be a whole number, got True"),
+        ("epochs = 0", "`epochs` must be at least 1, got 0"),
+        ("learning_rate = '1e-3'", "`learning_rate` must be a number, got '1e-3'"),
+        ("learning_rate = nan", "`learning_rate` must be a positive number, got nan"),
+        ("orders = 0", "`orders` must be all or a positive number, got '0'"),
+        ("net = 'vit'", "`net` must be one of mlp, cnn, got 'vit'"),
+        ("epochs = ", "`config` must be a TOML file"),
+        ("epochs = 1\nepochs = 2", "`config` must be a TOML file"),
+        ("#" * 200_000, "it has more than 100000 bytes"),
+    ],
+)
+def test_what_is_wrong_is_named(tmp_path, text, message):
+    path = tmp_path / "bad.toml"
+    path.write_text(text)
+    with pytest.raises(ValueError) as problem:  # noqa: PT011 (matched below, with its brackets)
+        read_config(path)
+    assert message in str(problem.value)
+    assert str(path) in str(problem.value)
+
+
+def test_files_that_are_none(tmp_path):
+    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe\x00")
+    for path, message in (
+        (tmp_path / "no.toml", "no such file"),
+        (tmp_path, "readable"),
+        (tmp_path / "bytes.toml", "TOML"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            read_config(path)
+
+
+def test_the_digest_of_the_inputs_sees_rows_and_order(monkeypatch):
+    from dataclasses import replace
+
+    from taskorder.datasets import load
+
+    data = load("digits")
+    changed = data.train_inputs.copy()
+    changed[0, 0, 0] ^= 1
+    others = {
+        "same": replace(data, train_inputs=data.train_inputs.copy()),
+        "value": replace(data, train_inputs=changed),
+        "order": replace(data, train_inputs=data.train_inputs[::-1], train_labels=data.train_labels[::-1]),
+    }
+    monkeypatch.setattr(runs, "_dataset", lambda name: others.get(name, data))
+    digests = {name: runs.inputs_digest.__wrapped__(name) for name in ("digits", *others)}
+    assert digests["same"] == digests["digits"]
+    assert len(set(digests.values())) == 3
