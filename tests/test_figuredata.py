@@ -44,5 +44,5 @@ def test_other_json_is_refused(text):
 
 
 def test_a_verdict_is_one_of_three():
-    with pytest.raises(ValueError, match="`verdict` must be reproduced, not reproduced or not tested, got 'sure'"):
+    with pytest.raises(ValueError, match="`verdict` must be one of reproduced, not reproduced, undecided, not tested, got 'sure'"):
         Check("c", "ours", "f", None, None, None, "sure")  # type: ignore[arg-type]

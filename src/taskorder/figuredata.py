@@ -9,9 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-Verdict = Literal["reproduced", "not reproduced", "not tested"]
+Verdict = Literal["reproduced", "not reproduced", "undecided", "not tested"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+"""Undecided: the interval reaches to both sides of what the claim asks for."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,12 @@ class Series:
     "worst", "reference" (dashed), or empty for the next free color."""
     style: Literal["line", "points", "bars"] = "line"
     """line: a line with `low` to `high` as a band; bars: a line with error bars; points: marks only."""
+
+    def __post_init__(self) -> None:
+        for name in ("y", "low", "high"):
+            values = getattr(self, name)
+            if values is not None and len(values) != len(self.x):
+                raise ValueError(f"`{name}` must be as long as `x` ({len(self.x)}), got {len(values)}.")
 
 
 @dataclass(frozen=True)
@@ -80,8 +88,8 @@ class Check:
     verdict: Verdict
 
     def __post_init__(self) -> None:
-        if self.verdict not in ("reproduced", "not reproduced", "not tested"):
-            raise ValueError(f"`verdict` must be reproduced, not reproduced or not tested, got {self.verdict!r}.")
+        if self.verdict not in VERDICTS:
+            raise ValueError(f"`verdict` must be one of {', '.join(VERDICTS)}, got {self.verdict!r}.")
 
 
 @dataclass(frozen=True)

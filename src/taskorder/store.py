@@ -1,43 +1,132 @@
 """Finished runs, kept in one SQLite file: put, get, missing.
 
 A result is one committed row, keyed by the digest of its spec: what is in the file is finished, and running again does
-only what is missing. Any number of processes may share a file; the first to finish a spec wins.
+only what is missing. Any number of processes may share a file; the first to finish a spec wins. A failed spec leaves
+its error instead, until it succeeds.
+
+SQLite's rollback journal is kept, not its write-ahead log: commits come seconds apart, so readers hardly ever wait,
+and a store at rest is one file that can be copied. Writers take their lock before they read, so that waiting for
+another process never turns into a deadlock.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 from taskorder._version import __version__
 from taskorder.records import RunSpec
 
-SCHEMA = """
-create table if not exists results (
+SCHEMA = 2
+"""Version of the file, in its `user_version`; stores of version 1 wrote no number."""
+FIRST = """
+create table results (
   digest text primary key, kind text not null, params text not null, result text not null,
   seconds real not null, version text not null
 ) without rowid
 """
+SECOND = (
+    "alter table results add column inputs text not null default ''",
+    "alter table results add column device text not null default ''",
+    "alter table results add column finished text not null default ''",
+    "create table failures (digest text primary key, kind text not null, params text not null, error text not null, "
+    "failed text not null, version text not null, device text not null) without rowid",
+    "create table requests (name text not null, config text primary key, digests text not null)",
+)
+WAIT_SECONDS = 60.0
+"""How long a process waits for another one that writes."""
+
+
+class StoreError(ValueError):
+    """The file cannot be read or written; finished runs in it are untouched."""
+
+
+class Entry(NamedTuple):
+    """A finished run, without its result."""
+
+    digest: str
+    kind: str
+    params: dict[str, Any]
+    seconds: float
+    version: str
+    inputs: str
+    """Digest of the data that it was made from; empty where the spec says everything."""
+    device: str
+    finished: str
+    """UTC, ISO 8601."""
+    network_steps: int
+
+
+class Failure(NamedTuple):
+    """A run that ended in an error."""
+
+    digest: str
+    kind: str
+    params: dict[str, Any]
+    error: str
+    failed: str
+    """UTC, ISO 8601."""
+
+
+class Request(NamedTuple):
+    """What somebody asked for."""
+
+    name: str
+    config: dict[str, Any]
+    digests: tuple[str, ...]
+    """Of all its specs."""
 
 
 class Store:
-    """Results by spec; `path=None` keeps them in memory."""
+    """Results by spec; `path=None` keeps them in memory, `create=False` wants a store that is there."""
 
-    def __init__(self, path: str | Path | None = None) -> None:
-        where = ":memory:" if path is None else str(path)
+    def __init__(self, path: str | Path | None = None, *, create: bool = True) -> None:
+        self.path = None if path is None else Path(path)
+        where = ":memory:"
         try:
-            if path is not None:
-                Path(path).parent.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(where, timeout=60)
-            with self._db:
-                self._db.execute(SCHEMA)
+            if self.path is not None:
+                if not create and not self.path.exists():
+                    raise ValueError(
+                        f"`store` must be an existing file, got {path}. Make one with: taskorder run CONFIG.toml"
+                    )
+                self.path.parent.mkdir(parents=True, exist_ok=True)
+                where = f"{self.path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
+            self._db = sqlite3.connect(where, timeout=WAIT_SECONDS, isolation_level=None, uri=True)
         except (sqlite3.Error, OSError) as problem:
-            raise ValueError(f"`store` must be a writable SQLite file, got {where}: {problem}.") from None
+            raise StoreError(f"`store` must be a writable SQLite file, got {path}: {problem}.") from None
+        try:
+            self._prepare()
+        except BaseException:
+            self._db.close()
+            raise
+
+    def _prepare(self) -> None:
+        """Make the tables, or bring an older file up to date."""
+        with self._guard():
+            if self._version() == SCHEMA:
+                return
+        with self._writing():
+            version = self._version()
+            tables = {row[0] for row in self._db.execute("select name from sqlite_master where type = 'table'")}
+            if version > SCHEMA:
+                raise StoreError(
+                    f"`store` must be of version {SCHEMA} or older, got {self.path} of version {version}. "
+                    "A newer taskorder made it: update this one."
+                )
+            if tables and "results" not in tables:
+                raise StoreError(f"`store` must be a file that taskorder made, got another database: {self.path}.")
+            if version < SCHEMA:  # another process may have been faster
+                for statement in (*([] if tables else [FIRST]), *SECOND, f"pragma user_version = {SCHEMA}"):
+                    self._db.execute(statement)
+
+    def _version(self) -> int:
+        return int(self._db.execute("pragma user_version").fetchone()[0])
 
     def __enter__(self) -> Store:
         return self
@@ -47,33 +136,115 @@ class Store:
     ) -> None:
         self._db.close()
 
-    def put(self, specs: Sequence[RunSpec], results: Sequence[Mapping[str, Any]], seconds: float) -> None:
+    def put(
+        self,
+        specs: Sequence[RunSpec],
+        results: Sequence[Mapping[str, Any]],
+        seconds: float,
+        *,
+        inputs: str = "",
+        device: str = "",
+    ) -> None:
         """Keep the results of a batch that took `seconds`, all in one transaction."""
+        rest = seconds / max(len(specs), 1), __version__, inputs, device, _now()
         rows = [
-            (spec.digest, spec.kind, _text(spec.params), _text(result), seconds / len(specs), __version__)
+            (spec.digest, spec.kind, _text(spec.params), _text(result), *rest)
             for spec, result in zip(specs, results, strict=True)
         ]
-        with self._db:
-            self._db.executemany("insert or ignore into results values (?, ?, ?, ?, ?, ?)", rows)
+        with self._writing():
+            self._db.executemany("insert or ignore into results values (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            self._db.executemany("delete from failures where digest = ?", [row[:1] for row in rows])
+
+    def fail(self, spec: RunSpec, error: str, *, device: str = "") -> None:
+        """Keep why a spec has no result."""
+        row = spec.digest, spec.kind, _text(spec.params), error, _now(), __version__, device
+        with self._writing():
+            self._db.execute("insert or replace into failures values (?, ?, ?, ?, ?, ?, ?)", row)
+
+    def request(self, name: str, config: Mapping[str, Any], specs: Iterable[RunSpec]) -> None:
+        """Keep what was asked for, so that anybody can see how much of it is done."""
+        row = name, _text(config), _text([spec.digest for spec in specs])
+        with self._writing():
+            self._db.execute("insert or replace into requests values (?, ?, ?)", row)
 
     def get(self, specs: Iterable[RunSpec]) -> list[dict[str, Any] | None]:
         """The result of each spec, None where it is missing."""
-        with closing(self._db.cursor()) as cursor:
-            rows = [
-                cursor.execute("select result from results where digest = ?", (s.digest,)).fetchone() for s in specs
-            ]
-        return [None if row is None else json.loads(row[0]) for row in rows]
+        return [self.result(spec.digest) for spec in specs]
+
+    def result(self, digest: str) -> dict[str, Any] | None:
+        """The result of the spec with that digest, None where it is missing."""
+        rows = self._read("select result from results where digest = ?", digest)
+        return self._parsed(rows[0][0]) if rows else None
 
     def missing(self, specs: Iterable[RunSpec]) -> list[RunSpec]:
         """The specs that have no result yet, in their order."""
-        known = {row[0] for row in self._db.execute("select digest from results")}
-        return [spec for spec in specs if spec.digest not in known]
+        ask = "select 1 from results where digest = ?"
+        with self._guard():
+            return [spec for spec in specs if self._db.execute(ask, (spec.digest,)).fetchone() is None]
 
     def seconds(self, specs: Iterable[RunSpec]) -> float:
         """What the results of `specs` took, in all."""
-        spent = dict(self._db.execute("select digest, seconds from results").fetchall())
+        spent = dict(self._read("select digest, seconds from results"))
         return float(sum(spent.get(spec.digest, 0.0) for spec in specs))
+
+    def entries(self) -> list[Entry]:
+        """All that is finished, without the results."""
+        rows = self._read(
+            "select digest, kind, params, seconds, version, inputs, device, finished, "
+            "coalesce(json_extract(result, '$.network_steps'), 0) from results"
+        )
+        return [Entry(digest, kind, self._parsed(params), *rest) for digest, kind, params, *rest in rows]
+
+    def failures(self) -> list[Failure]:
+        """All that failed and has no result."""
+        rows = self._read("select digest, kind, params, error, failed from failures")
+        return [Failure(digest, kind, self._parsed(params), *rest) for digest, kind, params, *rest in rows]
+
+    def requests(self) -> list[Request]:
+        """All that was asked for, the latest last."""
+        rows = self._read("select name, config, digests from requests order by rowid")
+        return [Request(name, self._parsed(config), tuple(self._parsed(digests))) for name, config, digests in rows]
+
+    def _read(self, query: str, *values: Any) -> list[Any]:
+        with self._guard():
+            return self._db.execute(query, values).fetchall()
+
+    def _parsed(self, text: str) -> Any:
+        try:
+            return json.loads(text)
+        except ValueError:
+            raise StoreError(f"`store` must hold JSON values, got {self.path} with others: it is damaged.") from None
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """All of it or nothing."""
+        with self._guard():
+            self._db.execute("begin immediate")
+            try:
+                yield
+                self._db.execute("commit")
+            finally:
+                if self._db.in_transaction:
+                    self._db.execute("rollback")
+
+    @contextmanager
+    def _guard(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as problem:
+            if getattr(problem, "sqlite_errorname", "").startswith(("SQLITE_FULL", "SQLITE_IOERR_WRITE")):
+                raise StoreError(
+                    f"`store` must have room to grow, got {self.path}: {problem}. What is finished is kept: make room."
+                ) from None
+            raise StoreError(f"`store` must be a writable SQLite file, got {self.path}: {problem}.") from None
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 def _text(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, allow_nan=False)
+    try:
+        return json.dumps(value, sort_keys=True, allow_nan=False)
+    except ValueError:
+        raise ValueError("A result must hold finite numbers, got NaN or infinity. The training has diverged.") from None

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from taskorder.cli import data, plan, reproduce, simulate
+from taskorder.cli import data, export, plan, reproduce, run, simulate, status
 from taskorder.cli.output import BAD_INPUT, INTERRUPTED, say, write
 
 EXAMPLES = """\
@@ -19,6 +19,8 @@ examples:
   taskorder simulate table.csv --order A,C,B
   taskorder reproduce fig2b --quick
   taskorder data list
+  taskorder run configs/quick.toml
+  taskorder status results/quick.sqlite
 """
 
 
@@ -44,7 +46,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="taskorder", description=about, epilog=EXAMPLES)
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
-    for command in (plan, simulate, reproduce, data):
+    for command in (plan, simulate, reproduce, data, run, status, export):
         command.add(commands)
     return parser
 

@@ -7,6 +7,7 @@ task are the single-task networks, so every result also holds the table of zero-
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -21,6 +22,7 @@ from taskorder.checks import Floats
 from taskorder.datasets import load
 from taskorder.datasets.dataset import Dataset
 from taskorder.datasets.split import TaskSet, draw_task_set, lookup_table, task_indices
+from taskorder.machine import describe
 from taskorder.neural.nets import Net, cnn, mlp
 from taskorder.neural.pools import make_pool, stratified_share
 from taskorder.neural.train import Pool, Recipe
@@ -65,6 +67,8 @@ class Config:
         for name in ("num_sets", "num_tasks", "classes_per_task", "num_seeds", "epochs", "batch_size"):
             if getattr(self, name) < 1:
                 raise ValueError(f"`{name}` must be at least 1, got {getattr(self, name)}.")
+        if not 0 < self.learning_rate < math.inf:
+            raise ValueError(f"`learning_rate` must be a positive number, got {self.learning_rate}.")
         if self.orders == "all" and math.factorial(self.num_tasks) > 50_000:
             raise ValueError(f"`orders` must be a number for more than 8 tasks, got all of {self.num_tasks}.")
 
@@ -93,7 +97,7 @@ def run_batch(specs: Sequence[RunSpec], report: Any = None) -> list[dict[str, An
         Curriculum(tuple(range(P * place, P * (place + 1))), orders(settings, spec.params["set"]), _seed(spec.params))
         for place, spec in enumerate(specs)
     ]
-    net = NETS[settings["net"]](train.inputs.shape[1:], settings["classes_per_task"])
+    net = _net(settings["net"], train.inputs.shape[1:], settings["classes_per_task"])
     recipe = Recipe(**{key: settings[key] for key in ("epochs", "batch_size", "learning_rate")})
     outcomes, work = train_orders(
         net, train, test, curricula, recipe=recipe, max_networks=networks_that_fit(net), report=report
@@ -110,6 +114,45 @@ def _dataset(name: str) -> Dataset:
     return load(name)
 
 
+@lru_cache(maxsize=2)
+def inputs_digest(name: str) -> str:
+    """SHA-256 of all arrays of a data set, as they are: row order counts, for training depends on it."""
+    data = _dataset(name)
+    total = hashlib.sha256(repr(data.class_names).encode())
+    for array in (data.train_inputs, data.train_labels, data.test_inputs, data.test_labels):
+        total.update(f"{array.dtype.str} {array.shape}".encode())
+        total.update(np.ascontiguousarray(array).data)
+    return total.hexdigest()
+
+
+@lru_cache(maxsize=8)
+def _net(name: str, shape: tuple[int, ...], num_outputs: int) -> Net:
+    """One object for equal networks: JAX compiles anew for every object."""
+    return NETS[name](shape, num_outputs)
+
+
+def device_name() -> str:
+    """Platform and name of the device that trains."""
+    device = jax.devices()[0]
+    return f"{device.platform}: {describe()['cpu'] if device.platform == 'cpu' else device.device_kind}"
+
+
+def specs_at_once(config: Config) -> int:
+    """How many specs to train together: one on a CPU, where it keeps all cores busy; elsewhere what fits the device."""
+    if jax.default_backend() == "cpu":
+        return 1
+    data = _dataset(config.dataset)
+    net = _net(config.net, data.train_inputs.shape[1:], config.classes_per_task)
+    widest = math.factorial(config.num_tasks) if config.orders == "all" else int(config.orders)
+    return max(1, networks_that_fit(net) // widest)
+
+
+def num_trainings(spec: RunSpec) -> int:
+    """How many task trainings a spec takes: the distinct beginnings of its orders."""
+    ways = orders(spec.params, spec.params["set"])
+    return len({way[:length] for way in ways for length in range(1, len(way) + 1)})
+
+
 def _seed(params: Mapping[str, Any]) -> int:
     """A seed of its own for every set and seed."""
     return int(params["set"]) * 1000 + int(params["seed"])
@@ -120,6 +163,11 @@ def task_set(data: Dataset, settings: Mapping[str, Any], number: int) -> TaskSet
     return draw_task_set(
         data.class_names, settings["num_tasks"], settings["classes_per_task"], seed=number, dataset=data.name
     )
+
+
+def task_set_of(spec: RunSpec) -> TaskSet:
+    """The task set of a spec; an error if its data set is not here or has too few classes."""
+    return task_set(_dataset(spec.params["dataset"]), spec.params, spec.params["set"])
 
 
 def orders(settings: Mapping[str, Any], number: int) -> tuple[tuple[int, ...], ...]:

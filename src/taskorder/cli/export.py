@@ -1,0 +1,163 @@
+"""`taskorder export`."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import csv
+import gzip
+import io
+import json
+import os
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from taskorder.cli.output import CANNOT_WRITE, say
+
+if TYPE_CHECKING:
+    from taskorder.store import Entry, Store
+
+KIND = "neural.orders."
+"""The runs that have tables, in any version."""
+NUMBERS = ("accuracy", "loss", "chance")
+TABLE = ("order", "step", "task", "task_name", "position", *NUMBERS)
+
+Columns = dict[str, list[Any]]
+
+EPILOG = """\
+One row for each task set, seed, order, step and task: how well the task is
+done on test data after that many steps (0 is before training). Rows come in
+the same order however the runs went.
+  order     the tasks as they are learned, by number, like 2>0>1
+  position  the step that learns the task, from 1
+  chance    the loss to expect with shuffled labels
+The other columns are the settings of the run.
+
+FILE ends in .csv, .csv.gz or .parquet.
+
+example:
+  taskorder export results/quick.sqlite -o quick.csv
+"""
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "export", help="write results as CSV or Parquet", description="Write results as a table.", epilog=EPILOG
+    )
+    parser.add_argument("store", metavar="STORE", help="the file that `taskorder run` writes")
+    parser.add_argument("-o", "--output", metavar="FILE", required=True, help="what to write")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> tuple[int, str]:
+    """The exit code and what to print."""
+    from taskorder.store import Store
+
+    path = Path(args.output)
+    writer = _writer(path)
+    with Store(args.store, create=False) as store:
+        entries = sorted((entry for entry in store.entries() if entry.kind.startswith(KIND)), key=_place)
+        if not entries:
+            raise ValueError(f"`store` must hold finished runs of `taskorder run`, got none in {args.store}.")
+        part = path.with_name(f".{path.name}.{os.getpid()}.part")
+        try:
+            writer(part, _parts(store, entries))
+            os.replace(part, path)
+        except OSError as problem:
+            say(f"error: cannot write {path}: {problem.strerror or problem}")
+            return CANNOT_WRITE, ""
+        finally:
+            with contextlib.suppress(OSError):
+                part.unlink()
+    return 0, f"wrote {path}: {len(entries)} runs\n"
+
+
+def _writer(path: Path) -> Callable[[Path, Iterator[Columns]], None]:
+    ending = "".join(path.suffixes[-2:]).lower() if path.suffix.lower() == ".gz" else path.suffix.lower()
+    if ending == ".parquet":
+        if find_spec("pyarrow") is None:
+            raise ValueError(
+                'Parquet needs pyarrow. Install it with: pip install "taskorder[parquet]". Or use .csv.gz.'
+            )
+        return _write_parquet
+    if ending.removesuffix(".gz") == ".csv":
+        return _write_csv_gz if ending.endswith(".gz") else _write_csv
+    raise ValueError(f"`--output` must end in .csv, .csv.gz or .parquet, got {path.name!r}.")
+
+
+def _place(entry: Entry) -> tuple[str, str, int, int]:
+    """Where a run stands in the table, whenever it was finished."""
+    others = {key: value for key, value in entry.params.items() if key not in ("set", "seed")}
+    return entry.kind, json.dumps(others, sort_keys=True), entry.params["set"], entry.params["seed"]
+
+
+def _parts(store: Store, entries: list[Entry]) -> Iterator[Columns]:
+    """The columns of one run after the other; only one is in memory."""
+    settings = list(dict.fromkeys(key for entry in entries for key in sorted(entry.params)))
+    for entry in entries:
+        result = store.result(entry.digest)
+        assert result is not None  # results are never removed
+        table = _table(result)
+        rows = len(table["order"])
+        fixed = {"kind": entry.kind, **{key: entry.params.get(key) for key in settings}}
+        yield {**{key: [value] * rows for key, value in fixed.items()}, **table}
+
+
+def _table(result: dict[str, Any]) -> Columns:
+    """A row for each order, step and task of a result, from its rows for distinct beginnings."""
+    names = result["task_set"]["names"]
+    rows = {tuple(text.split(".")) if text else (): row for row, text in enumerate(result["beginnings"])}
+    table: Columns = {key: [] for key in TABLE}
+    tasks = range(len(names))
+    for order in sorted((way for way in rows if len(way) == len(names)), key=lambda way: tuple(map(int, way))):
+        places = {int(task): place for place, task in enumerate(order, 1)}
+        for step in range(len(order) + 1):
+            row = rows[order[:step]]
+            table["order"] += [">".join(order)] * len(names)
+            table["step"] += [step] * len(names)
+            table["task"] += tasks
+            table["task_name"] += names
+            table["position"] += [places[task] for task in tasks]
+            for key in NUMBERS:
+                table[key] += result[key][row]
+    return table
+
+
+def _write_csv(path: Path, parts: Iterator[Columns]) -> None:
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        _write_rows(file, parts)
+
+
+def _write_csv_gz(path: Path, parts: Iterator[Columns]) -> None:
+    with (
+        open(path, "wb") as raw,
+        gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed,  # no name, no time: equal tables are equal files
+        io.TextIOWrapper(packed, encoding="utf-8", newline="") as file,
+    ):
+        _write_rows(file, parts)
+
+
+def _write_rows(file: IO[str], parts: Iterator[Columns]) -> None:
+    writer = csv.writer(file, lineterminator="\n")
+    for number, columns in enumerate(parts):
+        if number == 0:
+            writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+
+
+def _write_parquet(path: Path, parts: Iterator[Columns]) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    writer = None
+    try:
+        for columns in parts:
+            table = pyarrow.table(columns, schema=None if writer is None else writer.schema)
+            writer = writer or parquet.ParquetWriter(path, table.schema)
+            writer.write_table(table)
+    finally:
+        if writer is not None:
+            writer.close()

@@ -1,0 +1,208 @@
+"""`taskorder run`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from taskorder.cli.output import CANNOT_WRITE, INTERRUPTED, say
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+    from taskorder.neural.tree import Work
+    from taskorder.records import RunSpec
+    from taskorder.store import Store
+
+FAILED = 1
+LINE_EVERY_SECONDS = 60.0
+"""Where stderr is no terminal."""
+
+EPILOG = """\
+CONFIG.toml says which data set, network, task sets and orders; the files in
+configs/ explain the keys. A finished task set is in the store for good: the
+same command goes on after Ctrl-C, a crash or a full disk, and tries again what
+failed. Several processes may share a store; none repeats what another does.
+
+example:
+  taskorder run configs/quick.toml
+  taskorder status results/quick.sqlite
+  taskorder export results/quick.sqlite -o quick.csv
+"""
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "run",
+        help="train networks on task sets in many orders",
+        description="Train networks on task sets in many orders.",
+        epilog=EPILOG,
+    )
+    add = parser.add_argument
+    add("config", metavar="CONFIG.toml", help="what to run")
+    add("--store", metavar="FILE", help="where results are kept (results/CONFIG.sqlite)")
+    add("--batch", type=int, metavar="N", help="task sets to train together (1 on a CPU, else what fits the device)")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> tuple[int, str]:
+    """The exit code and what to print."""
+    from taskorder.store import Store, StoreError
+
+    name = Path(args.config).stem
+    path = Path(args.store) if args.store is not None else Path("results") / f"{name}.sqlite"
+    if args.batch is not None and args.batch < 1:
+        raise ValueError(f"`--batch` must be at least 1, got {args.batch}.")
+    if find_spec("jax") is None:
+        raise ValueError('The JAX engine is not installed. Install it with: pip install "taskorder[neural]".')
+    try:
+        with Store(path) as store:
+            num_failed, summary = _run(args, name, store)
+    except StoreError as problem:
+        say(f"error: {problem}")
+        return CANNOT_WRITE, ""
+    except KeyboardInterrupt:
+        say(f"interrupted; what is finished is kept in {path}, and the same command goes on from there")
+        return INTERRUPTED, ""
+    if num_failed:
+        say(f"{num_failed} failed; taskorder status {path} says why, and the same command tries again")
+    return FAILED if num_failed else 0, summary
+
+
+def _run(args: argparse.Namespace, name: str, store: Store) -> tuple[int, str]:
+    """How many specs failed, and what to print."""
+    from dataclasses import asdict
+
+    from taskorder.execute.local import complete
+    from taskorder.neural import runs
+    from taskorder.neural.compiled import keep_compiled
+    from taskorder.neural.config import read_config
+
+    config = read_config(args.config)
+    specs = runs.specs(config)
+    inputs = runs.inputs_digest(config.dataset)
+    runs.task_set_of(specs[0])
+    _same_data(store, specs, inputs)
+    keep_compiled()
+    store.request(name, asdict(config), specs)
+    missing = store.missing(specs)
+    with _Meter(sum(map(runs.num_trainings, missing)), name, draw=sys.stderr.isatty()) as meter:
+
+        def run_batch(batch: Sequence[RunSpec]) -> list[dict[str, Any]]:
+            results = runs.run_batch(batch, report=meter.work)
+            meter.end_batch()
+            return results
+
+        num_failed = complete(
+            specs,
+            run_batch,
+            store,
+            batch_size=args.batch or runs.specs_at_once(config),
+            report=meter.specs,
+            keep_going=True,
+            inputs=inputs,
+            device=runs.device_name(),
+        )
+    done = len(specs) - len(store.missing(specs))
+    pace = f"; {meter.pace()}" if meter.network_steps else ""
+    return num_failed, f"{name}: {done} of {len(specs)} done, {num_failed} failed, in {store.path}{pace}\n"
+
+
+def _same_data(store: Store, specs: Sequence[RunSpec], inputs: str) -> None:
+    """Refuse to mix results from different data."""
+    wanted = {spec.digest for spec in specs}
+    if {entry.inputs for entry in store.entries() if entry.digest in wanted} - {inputs}:
+        raise ValueError(
+            f"`--store` must hold results from the same data, got {store.path} from data that have changed since. "
+            "Choose another with --store FILE."
+        )
+
+
+class _Meter:
+    """How far the training is: a bar on a terminal, else a line on stderr now and then."""
+
+    def __init__(self, num_trainings: int, label: str, *, draw: bool) -> None:
+        self.network_steps = 0
+        self._trainings = 0
+        self._batch: tuple[int, int] = (0, 0)
+        self._total = num_trainings
+        self._specs = ""
+        self._label = label
+        self._draw = draw
+        self._start = self._said = time.monotonic()
+        self._bar: Progress | None = None
+        self._row: TaskID | None = None
+
+    def __enter__(self) -> _Meter:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+    def specs(self, done: int, total: int) -> None:
+        """`done` of `total` specs are in the store, here or by another process."""
+        self._specs = f"{done} of {total} done"
+        self._batch = (0, 0)  # a batch that failed counts for nothing
+        self._show()
+
+    def work(self, work: Work) -> None:
+        """The batch in training has come so far."""
+        self._batch = (work.trainings, work.network_steps)
+        self._show()
+
+    def end_batch(self) -> None:
+        """The batch in training is through."""
+        self._trainings += self._batch[0]
+        self.network_steps += self._batch[1]
+        self._batch = (0, 0)
+
+    def pace(self) -> str:
+        """Network-steps a second since the start, compiling included."""
+        steps = self.network_steps + self._batch[1]
+        return f"{steps / max(time.monotonic() - self._start, 1e-9):,.0f} network-steps/s"
+
+    def _show(self) -> None:
+        said = f"{self._label}  {self._specs}  {self.pace()}"
+        done = self._trainings + self._batch[0]
+        now = time.monotonic()
+        if self._draw:
+            if self._bar is None:
+                from rich import progress
+                from rich.console import Console
+
+                columns = (
+                    progress.TextColumn("{task.description}", markup=False),
+                    progress.BarColumn(),
+                    progress.TimeRemainingColumn(elapsed_when_finished=True),
+                )
+                console = Console(stderr=True)
+                self._bar = progress.Progress(*columns, console=console, transient=True, speed_estimate_period=120)
+                self._row = self._bar.add_task("", total=self._total)
+                self._bar.start()
+            assert self._row is not None
+            self._bar.update(self._row, completed=done, description=said)
+        elif done and now - self._said >= LINE_EVERY_SECONDS:
+            left = (now - self._start) / done * max(self._total - done, 0)
+            say(f"{said}, about {_time(left)} left")
+            self._said = now
+
+
+def _time(seconds: float) -> str:
+    """A duration for people.
+
+    >>> _time(90), _time(7300)
+    ('2 min', '2.0 h')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

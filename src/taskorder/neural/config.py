@@ -1,0 +1,57 @@
+"""Settings of a run from a TOML file."""
+
+from __future__ import annotations
+
+import tomllib
+import typing
+from pathlib import Path
+from typing import Any
+
+from taskorder.neural.runs import Config, known_settings
+
+MAX_BYTES = 100_000
+KINDS = {str: "a text in quotes", int: "a whole number", float: "a number"}
+
+
+def read_config(path: str | Path) -> Config:
+    """The Config that a TOML file describes; keys that it leaves out have their defaults."""
+    try:
+        with open(path, "rb") as file:
+            text = file.read(MAX_BYTES + 1)
+        if len(text) > MAX_BYTES:
+            raise ValueError(f"it has more than {MAX_BYTES} bytes")
+        values = tomllib.loads(text.decode())
+    except FileNotFoundError:
+        raise ValueError(f"`config` must be an existing TOML file, got no such file: {path}.") from None
+    except OSError as problem:
+        raise ValueError(f"`config` must be readable, got {path}: {problem.strerror}.") from None
+    except ValueError as problem:  # tomllib's errors, and bytes that are no text
+        raise ValueError(f"`config` must be a TOML file, got {path}: {problem}.") from None
+    try:
+        return config_of(values)
+    except ValueError as problem:
+        raise ValueError(f"{path}: {problem}") from None
+
+
+def config_of(values: dict[str, Any]) -> Config:
+    """The Config with these settings.
+
+    >>> config_of({"num_sets": 3, "orders": 20}).orders
+    '20'
+    """
+    known = known_settings()
+    for key in values:
+        if key not in known:
+            raise ValueError(f"`{key}` must be a known key. Known keys: {', '.join(known)}.")
+    types = typing.get_type_hints(Config)
+    return Config(**{key: _checked(key, value, types[key]) for key, value in values.items()})
+
+
+def _checked(key: str, value: Any, kind: type) -> Any:
+    if key == "orders" and type(value) is int:  # all, or how many
+        return str(value)
+    if kind is float and type(value) is int:
+        return float(value)
+    if type(value) is not kind:
+        raise ValueError(f"`{key}` must be {KINDS[kind]}, got {value!r}.")
+    return value

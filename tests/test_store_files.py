@@ -1,0 +1,173 @@
+"""Files that are old, new, foreign, damaged or out of room."""
+
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+from taskorder.execute.local import complete
+from taskorder.records import RunSpec
+from taskorder.store import SCHEMA, Store, StoreError
+
+SPECS = [RunSpec("square.1", {"x": x}) for x in range(10)]
+
+VERSION_1 = """
+create table if not exists results (
+  digest text primary key, kind text not null, params text not null, result text not null,
+  seconds real not null, version text not null
+) without rowid
+"""
+
+
+def old_store(path):
+    """As the first release wrote it."""
+    db = sqlite3.connect(path)
+    with db:
+        db.execute(VERSION_1)
+        row = SPECS[0].digest, "square.1", '{"x": 0}', '{"y": 0}', 1.5, "0.1.0"
+        db.execute("insert into results values (?, ?, ?, ?, ?, ?)", row)
+    db.close()
+
+
+def test_an_old_store_opens_and_goes_on(tmp_path):
+    old_store(tmp_path / "s")
+    for _ in range(2):
+        with Store(tmp_path / "s") as store:
+            assert store.get(SPECS[:2]) == [{"y": 0}, None]
+            (entry,) = store.entries()
+            assert (entry.seconds, entry.inputs, entry.device, entry.finished) == (1.5, "", "", "")
+    with Store(tmp_path / "s", create=False) as store:
+        store.put(SPECS[1:2], [{"y": 1, "network_steps": 7}], 2.0, inputs="abc", device="cpu: test")
+        entry = next(entry for entry in store.entries() if entry.digest == SPECS[1].digest)
+        assert (entry.inputs, entry.device, entry.network_steps) == ("abc", "cpu: test", 7)
+        assert entry.finished.endswith("+00:00")
+
+
+def test_a_newer_store_is_refused_untouched(tmp_path):
+    Store(tmp_path / "s")._db.close()
+    db = sqlite3.connect(tmp_path / "s")
+    db.execute(f"pragma user_version = {SCHEMA + 1}")
+    db.close()
+    before = (tmp_path / "s").read_bytes()
+    with pytest.raises(StoreError, match=rf"must be of version {SCHEMA} or older, got .* of version {SCHEMA + 1}"):
+        Store(tmp_path / "s")
+    assert (tmp_path / "s").read_bytes() == before
+
+
+def test_another_database_is_refused_untouched(tmp_path):
+    db = sqlite3.connect(tmp_path / "s")
+    with db:
+        db.execute("create table bookmarks (x)")
+    db.close()
+    before = (tmp_path / "s").read_bytes()
+    with pytest.raises(StoreError, match="must be a file that taskorder made"):
+        Store(tmp_path / "s")
+    assert (tmp_path / "s").read_bytes() == before
+
+
+def test_a_store_that_must_be_there(tmp_path):
+    with pytest.raises(ValueError, match="`store` must be an existing file"):
+        Store(tmp_path / "s", create=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+def filled(path):
+    with Store(path) as store:
+        for spec in SPECS:
+            store.put([spec], [{"y": "text " * 2000}], 1.0)
+    return path.read_bytes()
+
+
+def test_a_damaged_store_is_named_wherever_it_is_damaged(tmp_path):
+    path = tmp_path / "s"
+    whole = filled(path)
+    page, problems = 4096, []
+    for place in range(0, len(whole), page):
+        path.write_bytes(whole[:place] + b"\xa5" * page + whole[place + page :])
+        try:
+            with Store(path, create=False) as store:
+                store.get(SPECS), store.failures(), store.requests()
+        except StoreError as problem:
+            problems.append(str(problem))
+    assert all("`store` must" in problem for problem in problems)
+    assert len(problems) >= len(whole) // page - 1  # the index of the requests is read by writers alone
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(StoreError, match="malformed"), Store(path, create=False) as store:
+        store.get(SPECS)
+
+
+def test_a_full_disk_loses_only_what_does_not_fit(tmp_path):
+    seen = []
+
+    def big(specs):
+        seen.extend(specs)
+        return [{"y": "text " * 2000} for _ in specs]
+
+    with Store(tmp_path / "s") as store:
+        store._db.execute("pragma max_page_count = 30")  # SQLite answers as on a full disk
+        with pytest.raises(StoreError, match=r"must have room to grow, got .*full.*make room"):
+            complete(SPECS, big, store, batch_size=1, keep_going=True)
+        num_done = len(SPECS) - len(store.missing(SPECS))
+        assert 3 <= num_done < len(SPECS)
+        assert store.failures() == []
+        assert len(seen) == num_done + 1
+        store._db.execute("pragma max_page_count = 1000")
+        assert complete(SPECS, big, store, batch_size=1) == 0
+        assert store.missing(SPECS) == []
+        assert len(seen) == len(SPECS) + 1
+
+
+FILL = """
+import resource, sys
+from taskorder.records import RunSpec
+from taskorder.store import Store, StoreError
+resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
+store = Store(sys.argv[1])
+for x in range(10):
+    try:
+        store.put([RunSpec("square.1", {"x": x})], [{"y": "text " * 2000}], 1.0)
+    except StoreError as problem:
+        sys.exit(str(problem))
+    print(x, flush=True)
+"""
+
+
+def test_writes_that_the_system_refuses(tmp_path):
+    """A limit on the size of files, for the operating system's own refusal."""
+    pytest.importorskip("resource")
+    path = tmp_path / "s"
+    ended = subprocess.run([sys.executable, "-c", FILL, path], capture_output=True, text=True)
+    done = [int(line) for line in ended.stdout.split()]
+    assert ended.returncode == 1
+    assert "`store` must have room to grow" in ended.stderr
+    assert 0 < len(done) < 10
+    with Store(path, create=False) as store:
+        assert store.missing(SPECS) == SPECS[len(done) :]
+        assert store._read("pragma integrity_check") == [("ok",)]
+
+
+def test_failures_stay_until_there_is_a_result(tmp_path):
+    with Store(tmp_path / "s") as store:
+        store.fail(SPECS[0], "RuntimeError: first", device="cpu")
+        store.fail(SPECS[0], "RuntimeError: second", device="cpu")
+        (failure,) = store.failures()
+        assert (failure.digest, failure.params, failure.error) == (SPECS[0].digest, {"x": 0}, "RuntimeError: second")
+        assert store.missing(SPECS[:1]) == SPECS[:1]
+        store.put(SPECS[:1], [{"y": 0}], 1.0)
+        assert store.failures() == []
+
+
+def test_requests_are_kept_once(tmp_path):
+    with Store(tmp_path / "s") as store:
+        for name, config in (("a", {"k": 1}), ("b", {"k": 2}), ("a", {"k": 1})):
+            store.request(name, config, SPECS[:3])
+        assert [(request.name, request.config) for request in store.requests()] == [("b", {"k": 2}), ("a", {"k": 1})]
+        assert store.requests()[0].digests == tuple(spec.digest for spec in SPECS[:3])
+
+
+def test_numbers_must_be_finite(tmp_path):
+    with Store(tmp_path / "s") as store:
+        with pytest.raises(ValueError, match="finite numbers"):
+            store.put(SPECS[:2], [{"y": 1.0}, {"y": float("nan")}], 1.0)
+        assert store.missing(SPECS[:2]) == SPECS[:2]
