@@ -38,7 +38,7 @@ def test_the_table_shows_the_order_and_the_sum(table, capsys):
     assert [line.split()[1] for line in lines[2:5]] == ["cats", "owls", "dogs"]
     assert lines[5].split()[0] == "sum"
     assert f"{final_error(chain(3, 0.6), [0, 2, 1]):.4f}" in lines[5]
-    assert "4 seeds from 0; 100 steps of 0.001 a task; N_s = 5, N_x = 500, N_y = 10" in lines[6]
+    assert "4 seeds from 0; 100 x 0.001 steps a task; N_s = 5, N_x = 500, N_y = 10" in lines[6]
     assert "corrected for finite N_x" in lines[7]
 
 

@@ -43,6 +43,8 @@ def test_other_json_is_refused(text):
         FigureData.from_json(text)
 
 
-def test_a_verdict_is_one_of_three():
-    with pytest.raises(ValueError, match="`verdict` must be one of reproduced, not reproduced, undecided, not tested, got 'sure'"):
+def test_a_verdict_is_one_of_four():
+    with pytest.raises(
+        ValueError, match="`verdict` must be one of reproduced, not reproduced, undecided, not tested, got 'sure'"
+    ):
         Check("c", "ours", "f", None, None, None, "sure")  # type: ignore[arg-type]

@@ -9,6 +9,7 @@ import pytest
 
 from taskorder import experiments, reproduce
 from taskorder.cli import main
+from taskorder.execute.local import Interrupted
 from taskorder.figuredata import Check, FigureData, Panel, Series
 from taskorder.records import RunSpec
 
@@ -21,6 +22,7 @@ class Config:
     scale: float = 1.0
     powers: tuple[int, ...] = (1, 2)
     word: str = "x"
+    pairs: tuple[tuple[int, int], ...] = ((1, 2),)
 
 
 @pytest.fixture
@@ -100,10 +102,33 @@ def test_changed_settings_are_computed(tiny, tmp_path):
     assert figure.panels[0].series[0].y == (0.0, 3.0, 6.0, 9.0)
 
 
-def test_again_computes_anew(tiny, tmp_path):
+def test_again_computes_anew_and_keeps_what_it_finishes(tiny, tmp_path, capsys):
     reproduce.reproduce("fig2b", tmp_path)
     reproduce.reproduce("fig2b", tmp_path, again=True)
     assert tiny.calls == 8
+    (tmp_path / "fig2b.json").unlink()
+    with pytest.raises(Interrupted):
+        reproduce.reproduce("fig2b", tmp_path, again=True, report=lambda done, total: done >= 2)
+    assert tiny.calls == 10
+    reproduce.reproduce("fig2b", tmp_path)
+    assert tiny.calls == 12
+
+
+def test_without_matplotlib_there_are_numbers_and_verdicts(tiny, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(reproduce, "can_draw", lambda: False)
+    assert main(["reproduce", "fig2b", "--results", str(tmp_path)]) == 0
+    said = capsys.readouterr()
+    assert "reproduced: The last is 3." in said.out
+    assert "drawing needs matplotlib" in said.err
+    assert [file.name for file in tmp_path.glob("fig2b.*")] == ["fig2b.json"]
+
+
+def test_numbers_that_are_not_finite_are_refused(tiny, tmp_path, capsys):
+    assert main(["reproduce", "fig2b", "--results", str(tmp_path), "--set", "scale=nan"]) == 2
+    assert "`--set scale` must be like 1.0, got 'nan'" in capsys.readouterr().err
+    tiny.run_batch = lambda specs: [{"y": float("inf")} for _ in specs]
+    assert main(["reproduce", "fig2b", "--results", str(tmp_path)]) == 2
+    assert "must hold finite numbers" in capsys.readouterr().err
 
 
 def test_the_command_prints_claims_and_files(tiny, tmp_path, capsys):
@@ -114,7 +139,7 @@ def test_the_command_prints_claims_and_files(tiny, tmp_path, capsys):
     assert f"wrote {tmp_path / 'fig2b.svg'}" in said
     assert main(["reproduce", "fig2b", "--results", str(tmp_path), "--set", "scale=5", "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
-    assert document["checks"][0]["verdict"] == "not reproduced"
+    assert [check["verdict"] for check in document["checks"]] == ["not reproduced", "holds"]
     assert len(document["files"]) == 3
 
 
@@ -156,8 +181,13 @@ def test_results_that_cannot_be_used_are_named(tiny, tmp_path, capsys):
     (tmp_path / "file").write_text("")
     assert main(["reproduce", "fig2b", "--results", str(tmp_path / "file")]) == 2
     (tmp_path / "fig2b.json").write_text("{}")
+    capsys.readouterr()
     assert main(["reproduce", "fig2b", "--results", str(tmp_path)]) == 2
-    assert "FigureData.to_json" in capsys.readouterr().err
+    assert "fig2b.json` must hold a figure, got a damaged one" in capsys.readouterr().err
+    assert main(["reproduce", "fig2b", "--results", str(tmp_path), "--again"]) == 0
+    assert main(["reproduce", "--results", str(tmp_path), "--report", str(tmp_path)]) == 2
+    assert "`--report` must be a file that can be written" in capsys.readouterr().err
+    assert not list(tmp_path.parent.glob(".*.part"))
 
 
 def test_every_name_loads_and_keeps_the_protocol():

@@ -110,7 +110,10 @@ class FigureData:
 
     def to_json(self) -> str:
         """JSON text; numbers keep seven significant digits, enough to draw and to check."""
-        return json.dumps(_short(asdict(self)), allow_nan=False, separators=(",", ":")) + "\n"
+        try:
+            return json.dumps(_short(asdict(self)), allow_nan=False, separators=(",", ":")) + "\n"
+        except ValueError:
+            raise ValueError(f"`{self.name}` must have finite numbers, got others. Other settings may help.") from None
 
     @classmethod
     def from_json(cls, text: str) -> FigureData:

@@ -198,6 +198,7 @@ class Simulation:
     steps: int | None
     """Gradient steps a task; None for convergence."""
     learning_rate: float
+    """0 for convergence, which does not depend on it."""
     num_latent: int
     num_inputs: int
     num_outputs: int

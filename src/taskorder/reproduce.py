@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import json
+import math
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -31,17 +33,19 @@ def reproduce(
     """The figure called `name` and the files that hold it: JSON, PNG and SVG.
 
     Numbers that are already in `folder` for these settings are drawn, not computed; `again` computes them anew.
-    Finished parts of an interrupted run are in the store in `folder`. `settings` changes fields of the Config.
+    Finished parts of an interrupted run are in the store in `folder`. `settings` changes fields of the Config. Without
+    matplotlib there are no pictures.
     """
     experiment = load(name)
-    config = experiment.QUICK if quick else experiment.Config()
-    config = changed(config, settings or {})
+    config = config_of(name, quick, settings or {})
     folder = Path(folder)
     numbers = folder / f"{name}{'-quick' if quick else ''}{'-custom' if settings else ''}.json"
     figure = None if again else _kept(numbers, config)
     if figure is None:
-        with Store(None if again else folder / STORE) as store:
+        with Store(folder / STORE) as store:
             specs = experiment.specs(config)
+            if again:
+                store.forget(specs)
             results = run(specs, experiment.run_batch, store, batch_size=experiment.BATCH, report=report)
             seconds = store.seconds(specs)
         figure = replace(
@@ -49,13 +53,22 @@ def reproduce(
             made={"command": _command(name, quick, settings or {}), "seconds": seconds, **describe("numpy", "numba")},
         )
         write(numbers, figure.to_json())
+    if not can_draw():
+        return figure, [numbers]
     from taskorder.plots.draw import save
 
     return figure, [numbers, *save(figure, folder, numbers.stem.removeprefix(name))]
 
 
-def changed(config: Any, settings: Mapping[str, str]) -> Any:
-    """The config with some fields replaced by values given as text."""
+def can_draw() -> bool:
+    """Whether matplotlib is there."""
+    return importlib.util.find_spec("matplotlib") is not None
+
+
+def config_of(name: str, quick: bool, settings: Mapping[str, str]) -> Any:
+    """The settings of an experiment, some of them given as text."""
+    experiment = load(name)
+    config = experiment.QUICK if quick else experiment.Config()
     types = typing.get_type_hints(type(config))
     values = {}
     for key, text in settings.items():
@@ -68,18 +81,23 @@ def changed(config: Any, settings: Mapping[str, str]) -> Any:
 def _parsed(key: str, text: str, default: Any) -> Any:
     """Text as the type of the default; a comma separates the entries of a tuple."""
     if isinstance(default, tuple):
+        if not default or isinstance(default[0], tuple):
+            raise ValueError(f"`--set` must name a setting that is a number, a word or a list of them, got {key!r}.")
         return tuple(_parsed(key, entry, default[0]) for entry in text.split(","))
     try:
-        return type(default)(text)
+        value = type(default)(text)
     except ValueError:
-        raise ValueError(f"`--set {key}` must be like {default!r}, got {text!r}.") from None
+        value = math.nan
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"`--set {key}` must be like {default!r}, got {text!r}.")
+    return value
 
 
 def _kept(path: Path, config: Any) -> FigureData | None:
     """The stored figure, if it was made with these settings."""
     if not path.exists():
         return None
-    figure = FigureData.from_json(path.read_text())
+    figure = read(path)
     same = json.loads(json.dumps(dataclasses.asdict(config))) == dict(figure.config)
     return figure if same else None
 
@@ -93,21 +111,39 @@ def write(path: Path, text: str) -> None:
     """Write a whole file or none."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part")
-    part.write_text(text)
-    part.replace(path)
+    try:
+        part.write_text(text)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def read(path: Path) -> FigureData:
+    """The figure in a file."""
+    try:
+        return FigureData.from_json(path.read_text())
+    except ValueError as problem:
+        raise ValueError(
+            f"`{path}` must hold a figure, got a damaged one: {problem} Compute it anew with --again."
+        ) from None
 
 
 def stored(folder: str | Path) -> list[FigureData]:
     """The full-size figures that `folder` holds, in the order of the paper."""
     paths = [Path(folder) / f"{name}.json" for name in NAMES]
-    return [FigureData.from_json(path.read_text()) for path in paths if path.exists()]
+    return [read(path) for path in paths if path.exists()]
 
 
 def checks_table(figures: Sequence[FigureData]) -> list[tuple[str, str, str, str]]:
     """(figure, claim, what we found, verdict) for every check; a question of our own holds or does not."""
-    own = {"reproduced": "holds", "not reproduced": "does not hold", "not tested": "not tested"}
+    own = {"reproduced": "holds", "not reproduced": "does not hold"}
     return [
-        (figure.name, check.claim, check.found, own[check.verdict] if check.source == "ours" else check.verdict)
+        (
+            figure.name,
+            check.claim,
+            check.found,
+            own.get(check.verdict, check.verdict) if check.source == "ours" else check.verdict,
+        )
         for figure in figures
         for check in figure.checks
     ]
@@ -128,9 +164,10 @@ def report_text(figures: Sequence[FigureData], folder: str) -> str:
         "# What we reproduced, and what not",
         "",
         f"Written by `taskorder reproduce --report REPRODUCTION.md` from the numbers in `{folder}/`: {tally}.",
-        "Intervals are 95 %; rules in `src/taskorder/experiments/` decide the verdicts, never a hand. A claim of the paper",
-        "is reproduced or not; a question of our own holds or does not. Where the paper does not say how much it drew, the",
-        "module says what we chose. [docs/errata.md](docs/errata.md) lists the errors that we found in the paper.",
+        "Rules in `src/taskorder/experiments/` decide the verdicts, never a hand: from a 95 % interval where there is",
+        "one, else from an exact number. A claim of the paper is reproduced or not, a question of our own holds or",
+        "does not, and either is undecided where the interval reaches to both sides. Where the paper does not say how",
+        "much it drew, the module says what we chose. [docs/errata.md](docs/errata.md) lists the errors that we found.",
     ]
     for figure in figures:
         lines += ["", f"## {figure.name}: {figure.title}", "", f"![{figure.title}]({folder}/{figure.name}.png)", ""]

@@ -167,6 +167,11 @@ class Store:
         with self._writing():
             self._db.execute("insert or replace into requests values (?, ?, ?)", row)
 
+    def forget(self, specs: Iterable[RunSpec]) -> None:
+        """Drop what is known of `specs`, so that they are run anew."""
+        with self._writing():
+            self._db.executemany("delete from results where digest = ?", [(spec.digest,) for spec in specs])
+
     def get(self, specs: Iterable[RunSpec]) -> list[dict[str, Any] | None]:
         """The result of each spec, None where it is missing."""
         return [self.result(spec.digest) for spec in specs]
@@ -247,4 +252,4 @@ def _text(value: Any) -> str:
     try:
         return json.dumps(value, sort_keys=True, allow_nan=False)
     except ValueError:
-        raise ValueError("A result must hold finite numbers, got NaN or infinity. The training has diverged.") from None
+        raise ValueError("A result must hold finite numbers, got NaN or infinity: it diverged. Other settings may help.") from None

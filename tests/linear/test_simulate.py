@@ -91,7 +91,7 @@ def test_a_report_can_end_it_early():
         ({"steps": 0}, "`steps` must be a positive integer"),
         ({"learning_rate": 0.1}, r"`learning_rate` must be above 0 and below 2 N_s / N_x = 0\.02"),
         ({"learning_rate": float("nan")}, "`learning_rate` must be above 0"),
-        ({"sizes": Sizes(num_latent=9000, num_inputs=10**6)}, "at most 10,000, got 18,000.*at most 1 task"),
+        ({"sizes": Sizes(num_latent=9000, num_inputs=10**6)}, "at most 10,000, got 18,000.*at most 5000 latent"),
     ],
 )
 def test_bad_input_is_named(options, message):

@@ -96,9 +96,10 @@ def simulation_table(result: Simulation, width: int | None) -> Table:
 
 def simulation_lines(result: Simulation) -> list[str]:
     """How it was made, and what explains a difference from the closed form."""
-    steps = "to convergence" if result.steps is None else f"{result.steps} steps of {result.learning_rate:g} a task"
+    steps = "to convergence" if result.steps is None else f"{result.steps} x {result.learning_rate:g} steps a task"
     sizes = f"N_s = {result.num_latent}, N_x = {result.num_inputs}, N_y = {result.num_outputs}"
-    lines = [f"{result.num_seeds} seeds from {result.seed}; {steps}; {sizes}"]
+    seeds = "1 seed" if result.num_seeds == 1 else f"{result.num_seeds} seeds"
+    lines = [f"{seeds} from {result.seed}; {steps}; {sizes}"]
     if result.finite_form is not None and not _stops_early(result):
         lines.append(
             f"closed form {result.closed_form:.4g}; corrected for finite N_x {result.finite_form:.4g} (first order in "
@@ -124,7 +125,7 @@ def verdict_lines(rows: Sequence[tuple[str, str, str, str]], width: int) -> list
 
 def _stops_early(result: Simulation) -> bool:
     """Whether the number of steps makes a visible difference to the theory."""
-    return abs(result.stopped_form - result.closed_form) > 0.005 * max(result.closed_form, 1e-12)
+    return abs(result.stopped_form - result.closed_form) > 0.005 * max(result.closed_form, 1e-4)
 
 
 def ratio(error: float, best: float) -> str:

@@ -53,27 +53,25 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> tuple[int, str]:
     """The exit code and what to print."""
-    from taskorder.experiments import NAMES, load
-    from taskorder.reproduce import report_text, stored, write
+    from taskorder.experiments import NAMES
+    from taskorder.reproduce import can_draw, config_of
 
     names = list(NAMES) if "all" in args.names else list(dict.fromkeys(args.names))
     if not names and args.report is None:
         raise ValueError("Name a figure to reproduce, or all, or give --report FILE. See: taskorder reproduce --help")
-    for name in names:
-        load(name)
     settings = dict(_setting(text) for text in args.settings)
+    for name in names:
+        config_of(name, args.quick, settings)  # all settings are checked before anything runs
     try:
         figures, files, interrupted = _figures(args, names, settings)
-        if args.report is not None and not interrupted:
-            kept = stored(args.results)
-            if not kept:
-                raise ValueError(f"`--results` must hold full-size results, got none in {args.results}.")
-            write(Path(args.report), report_text(kept, args.results))
-            files.append(Path(args.report))
     except OSError as problem:
         raise ValueError(f"`--results` must be a folder that can be written, got {problem}.") from None
     if interrupted:
-        say(f"interrupted; finished parts are kept in {args.results}, and the same command goes on from there")
+        say(f"interrupted; finished parts are kept in {args.results}: the same command (without --again) goes on")
+    elif args.report is not None:
+        files.append(_report(args))
+    if figures and not can_draw():
+        say('no pictures: drawing needs matplotlib; pip install "taskorder[plot]"')
     return INTERRUPTED if interrupted else 0, _text(args, figures, files)
 
 
@@ -102,6 +100,21 @@ def _figures(
     return figures, files, False
 
 
+def _report(args: argparse.Namespace) -> Path:
+    """Write the report; its path."""
+    from taskorder.reproduce import report_text, stored, write
+
+    kept = stored(args.results)
+    if not kept:
+        raise ValueError(f"`--results` must hold full-size results, got none in {args.results}.")
+    path = Path(args.report)
+    try:
+        write(path, report_text(kept, args.results))
+    except OSError as problem:
+        raise ValueError(f"`--report` must be a file that can be written, got {problem}.") from None
+    return path
+
+
 def _setting(text: str) -> tuple[str, str]:
     key, mark, value = text.partition("=")
     if not mark:
@@ -115,9 +128,13 @@ def _text(args: argparse.Namespace, figures: list[FigureData], files: list[Path]
     from taskorder.cli.render import verdict_lines
     from taskorder.reproduce import checks_table
 
+    rows = checks_table(figures)
     if args.json:
-        checks = [{"figure": figure.name, **asdict(check)} for figure in figures for check in figure.checks]
+        found = [check for figure in figures for check in figure.checks]
+        checks = [
+            {"figure": row[0], **asdict(check), "verdict": row[3]} for row, check in zip(rows, found, strict=True)
+        ]
         return json.dumps({"checks": checks, "files": [str(file) for file in files]}, indent=2) + "\n"
     width = max(40, min(shutil.get_terminal_size((120, 24)).columns, 120))
-    lines = [*verdict_lines(checks_table(figures), width), *(f"wrote {file}" for file in files)]
+    lines = [*verdict_lines(rows, width), *(f"wrote {file}" for file in files)]
     return "".join(f"{line}\n" for line in lines)

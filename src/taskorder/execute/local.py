@@ -26,7 +26,10 @@ def run(
 ) -> list[dict[str, Any]]:
     """The results of all `specs`, in their order; what the store lacks is run first."""
     complete(specs, run_batch, store, batch_size=batch_size, report=report)
-    return [result for result in store.get(specs) if result is not None]
+    results = [result for result in store.get(specs) if result is not None]
+    if len(results) < len(specs):
+        raise RuntimeError(f"The store lost {len(specs) - len(results)} of {len(specs)} results while they were read.")
+    return results
 
 
 def complete(

@@ -28,6 +28,8 @@ MAX_SIDE = 10_000
 """Largest P N_s: 5 GB."""
 MAX_CORRECTED = 100
 """Most tasks for which the finite-size correction is worth its O(P^4)."""
+CROWDED = 0.3
+"""From this value of visits x N_s / N_x on, a note warns that the theory is a limit."""
 SEEDS_AT_ONCE = 8
 """Repetitions between two progress reports of `simulate`."""
 
@@ -63,10 +65,10 @@ def simulated_errors(
     sides = [len(job.similarity) * sizes.num_latent for job in jobs]
     each = CHUNK_BYTES + BYTES_A_CELL * max(sides, default=0) ** 2
     if max(sides, default=0) > MAX_SIDE:
-        most = MAX_SIDE // sizes.num_latent
+        most = MAX_SIDE // max(len(job.similarity) for job in jobs)
         raise ValueError(
             f"`num_latent` times the number of tasks must be at most {MAX_SIDE:,}, got {max(sides):,}. "
-            f"Use fewer latent factors, or at most {most} tasks."
+            f"Use at most {most} latent factors."
         )
     workers = max(1, min(os.cpu_count() or 1, MAX_BYTES // each))
 
@@ -110,7 +112,7 @@ def simulate(
     if not visits:
         raise ValueError("`order` must name at least one task, got none.")
     count = positive_count(num_seeds, "num_seeds")
-    rate = float(learning_rate) if steps is None else _learning_rate(learning_rate, sizes)
+    rate = 0.0 if steps is None else _learning_rate(learning_rate, sizes)
     closed = task_errors(C, visits, Co)
     stopped = task_errors(C, visits, Co, progress=progress_of(sizes, steps, rate))
     found: list[Floats] = []
@@ -138,7 +140,7 @@ def simulate(
         seed=asked.seed,
         steps=steps,
         learning_rate=rate,
-        notes=asked.notes,
+        notes=(*asked.notes, *_size_notes(len(visits), sizes)),
         **asdict(sizes),
     )
 
@@ -152,6 +154,13 @@ def progress_of(sizes: Sizes, steps: int | None, learning_rate: float) -> float:
     if steps is None:
         return 1.0
     return float(1 - (1 - learning_rate / sizes.load) ** positive_count(steps, "steps"))
+
+
+def _size_notes(num_visits: int, sizes: Sizes) -> list[str]:
+    crowding = num_visits * sizes.load
+    if crowding <= CROWDED:
+        return []
+    return [f"visits x N_s / N_x = {crowding:.3g}: the theory needs far less than 1, so it may be far off here"]
 
 
 def _finite_form(C: Floats, visits: list[int], Co: Floats | None, sizes: Sizes) -> float | None:

@@ -14,6 +14,11 @@ from numpy.typing import ArrayLike
 from taskorder.checks import Floats, output_similarity, positive_count, positive_semidefinite, seed_number
 from taskorder.theory.error import output_factor, unit_diagonal_similarity
 
+MAX_SIZE = 10**15
+"""Beyond this many inputs floats cannot tell the difference."""
+MAX_OUTPUTS = 10**6
+"""Most num_latent x num_outputs: the targets of a task take 8 MB."""
+
 
 @dataclass(frozen=True)
 class Sizes:
@@ -28,7 +33,13 @@ class Sizes:
 
     def __post_init__(self) -> None:
         for name in ("num_latent", "num_inputs", "num_outputs"):
-            positive_count(getattr(self, name), name)
+            if positive_count(getattr(self, name), name) > MAX_SIZE:
+                raise ValueError(f"`{name}` must be at most {MAX_SIZE:,}, got {getattr(self, name):,}.")
+        if self.num_latent * self.num_outputs > MAX_OUTPUTS:
+            raise ValueError(
+                f"`num_outputs` must be at most {MAX_OUTPUTS // self.num_latent:,} with {self.num_latent} latent "
+                f"factors, got {self.num_outputs:,}."
+            )
 
     @property
     def load(self) -> float:
