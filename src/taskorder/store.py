@@ -252,4 +252,4 @@ def _text(value: Any) -> str:
     try:
         return json.dumps(value, sort_keys=True, allow_nan=False)
     except ValueError:
-        raise ValueError("A result must hold finite numbers, got NaN or infinity: it diverged. Other settings may help.") from None
+        raise ValueError("A result must hold finite numbers, got NaN or infinity: the run has diverged.") from None

@@ -3,13 +3,14 @@
 import copy
 import itertools
 import json
+import re
 
 import numpy as np
 import pytest
 
 from taskorder.experiments import early_stopping
 from taskorder.experiments._crossing import last_above
-from taskorder.experiments._early_checks import agrees
+from taskorder.experiments._early_checks import agrees, matters_most, stopping_pays
 from taskorder.experiments._stopped import errors_by_progress, stopped_problem
 from taskorder.figuredata import FigureData
 from taskorder.linear.simulate import progress_of
@@ -121,12 +122,69 @@ def test_checks_can_turn(results):
     assert turned == ["reproduced", "reproduced", "not reproduced", "not reproduced", "not reproduced"]
 
 
-def test_agreement_needs_slope_and_correlation():
-    x = np.linspace(0, 1, 40).reshape(8, 5)
+def test_agreement_needs_slope_correlation_and_small_deviations():
+    x = np.linspace(0.05, 1, 40).reshape(8, 5)
     noise = np.random.default_rng(0).standard_normal(x.shape)
-    assert agrees(10, 3000, np.stack([x, 1.02 * x], axis=-1)).verdict == "reproduced"
-    assert agrees(10, 3000, np.stack([x, 1.5 * x], axis=-1)).verdict == "not reproduced"
-    assert agrees(10, 3000, np.stack([x, x + noise], axis=-1)).verdict == "not reproduced"
+
+    def verdict(y):
+        return agrees(10, 3000, np.stack([x, y], axis=-1)).verdict
+
+    assert verdict(1.02 * x) == "reproduced"
+    assert verdict(1.5 * x) == "not reproduced"
+    assert verdict(x + noise) == "not reproduced"
+    # a constant changes neither slope nor correlation, but every error by 20 % or more
+    assert verdict(x + 0.2) == "not reproduced"
+    uneven = np.where(np.arange(8) % 2, 1.05, 1.15)[:, None]
+    assert verdict(uneven * x) == "undecided"
+
+
+def test_deviations_are_told_for_the_smallest_errors_too():
+    x = np.linspace(0.1, 1, 40).reshape(8, 5)
+    y = np.where(x < 0.19, 1.5 * x, 1.01 * x)
+    found = agrees(10, 3000, np.stack([x, y], axis=-1)).found
+    assert "median relative deviation 1.0% [" in found
+    assert "50.0% [" in found
+
+
+def test_the_order_matters_most_is_decided_by_the_interval():
+    progress = np.array([0.5, 0.9, 1.0])
+    late, early = np.array([0.9, 0.8, 0.5]), np.array([0.9, 0.5, 0.8])
+
+    def check(curves):
+        random = {"best": np.array(curves), "mean": np.ones((len(curves), 3))}
+        return matters_most(progress, random, {"chain-5": {"best": early.tolist(), "mean": [1.0, 1.0, 1.0]}})
+
+    assert check([late] * 10).verdict == "reproduced"
+    assert check([early] * 10).verdict == "not reproduced"
+    assert check([early, late] * 5).verdict == "undecided"
+    assert "random matrices, entries in [0, 1]" in check([late] * 10).claim
+    assert "chain-5: least, 0.500, at 0.90, 0.800 at convergence" in check([late] * 10).found
+
+
+def test_whether_stopping_pays_is_told_for_named_matrices():
+    random = {"best": np.ones((10, 2)), "mean": np.tile([1.0, 2.0], (10, 1))}
+    check = stopping_pays(np.array([0.5, 1.0]), random, {"demo": {"mean": [3.0, 4.0]}})
+    assert check.verdict == "reproduced"
+    assert "demo: a random order's at progress 0.50, 0.75 of that at convergence" in check.found
+    random["mean"][:5] = 1.0
+    assert stopping_pays(np.array([0.5, 1.0]), random, {}).verdict == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"matrices": ("foo",)}, "`matrices` must name only chain-5, tree-7, demo, got 'foo'."),
+        ({"matrices": ()}, "`matrices` must have at least one entry, got none."),
+        ({"steps": (5, 2)}, "`steps` must rise"),
+        ({"steps": (0, 2)}, "`steps` must be a whole number of at least 1, got 0."),
+        ({"num_tasks": 30}, "`num_tasks` must be a whole number from 3 to 8, got 30."),
+        ({"rate": float("inf")}, "`rate` must be a number above 0 and below 1, got inf."),
+        ({"num_matrices": 1}, "`num_matrices` must be a whole number of at least 2, got 1."),
+    ],
+)
+def test_bad_settings_are_refused(settings, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        early_stopping.Config(**settings)
 
 
 def test_last_above():

@@ -114,7 +114,6 @@ def test_graph_claims_can_turn(coarse):
         "AECDB is among",
         "ACEDB is among",
         "ABCDE is among",
-        "about 7 times",
         "consistent with max-path",
         "One order",
     ):
@@ -136,6 +135,13 @@ def test_graph_claims_can_turn(coarse):
     assert check(fig4b.figure(COARSE, [even]), "more than twice").verdict == "not reproduced"
 
 
+def test_the_gain_must_be_seven_somewhere(coarse):
+    for ratio, verdict in ((5.9, "not reproduced"), (6.0, "reproduced"), (8.1, "not reproduced")):
+        altered = {**coarse[fig4a][0], "worst": [ratio] * 9, "best": [1.0] * 9}
+        found = check(fig4a.figure(COARSE, [altered]), "about 7 times")
+        assert (found.verdict, found.value) == (verdict, ratio)
+
+
 def test_the_gain_tells_where_it_is_seven():
     config = _graph_orders.Config(num_points=97, drawn_every=8)
     figure = fig4a.figure(config, fig4a.run_batch(fig4a.specs(config)))
@@ -143,8 +149,8 @@ def test_the_gain_tells_where_it_is_seven():
 
 
 def test_learning_curves_are_those_of_plain_descent():
-    config = replace(SHORT, num_seeds=1, num_random=2, points_per_task=5)
-    (result,) = fig4c.run_batch(fig4c.specs(config))
+    config = replace(SHORT, num_random=2, points_per_task=5)
+    (result,) = fig4c.run_batch(fig4c.specs(config)[:1])
     tasks = sample_tasks(graphs.chain(5, 0.7), sizes=Sizes(5, 500, 3), seed=0, small=True)
     plain = descend(tasks, [0, 4, 2, 3, 1]).sum(axis=1)[::20]
     assert result["AECDB"] == pytest.approx(plain.tolist(), rel=1e-6)
@@ -152,8 +158,8 @@ def test_learning_curves_are_those_of_plain_descent():
 
 
 def test_the_mean_of_random_orders_is_over_all_where_there_are_few():
-    config = replace(SHORT, num_seeds=1, num_random=120, points_per_task=1)
-    (result,) = fig4c.run_batch(fig4c.specs(config))
+    config = replace(SHORT, num_random=120, points_per_task=1)
+    (result,) = fig4c.run_batch(fig4c.specs(config)[:1])
     tasks = sample_tasks(graphs.chain(5, 0.7), sizes=Sizes(5, 500, 3), seed=0, small=True)
     ends = boundary_errors(tasks, list(permutations(range(5)))).sum(axis=1)
     assert result["random"][-1] == pytest.approx(ends.mean(), rel=1e-6)
@@ -172,6 +178,8 @@ def test_learning_figures(module):
     swapped = [{**result, better: result[worse], worse: result[better]} for result in results]
     assert check(module.figure(SHORT, swapped), "After all tasks").verdict == "not reproduced"
     assert check(module.figure(SHORT, swapped), "is not behind").verdict == "not reproduced"
+    mixed = [*results, *swapped]
+    assert check(module.figure(SHORT, mixed), "After all tasks").verdict == "undecided"
 
 
 def synthetic(turn: float, jump: float = 0.3) -> list[dict[str, list[float]]]:

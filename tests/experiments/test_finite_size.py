@@ -13,7 +13,7 @@ from taskorder.experiments._finite_table import Cell, Table
 from taskorder.experiments._fit import rank_correlation
 from taskorder.experiments._readout import readout_mean_errors
 from taskorder.figuredata import FigureData
-from taskorder.linear.simulate import Job, simulated_errors
+from taskorder.linear.simulate import MAX_BYTES, Job, simulated_errors, workers_for
 from taskorder.linear.tasks import Sizes
 from taskorder.theory.error import final_error
 from taskorder.theory.graphs import chain
@@ -42,6 +42,14 @@ def test_readout_mean_reaches_the_closed_form():
     C, order = chain(4, 0.7), [0, 3, 1, 2]
     found = readout_mean_errors([Job(C, [order], seed) for seed in range(4)], Sizes(10, 10**6, 1))
     assert np.mean(found) == pytest.approx(final_error(C, order), rel=0.01)
+
+
+def test_readout_mean_keeps_the_limits_of_the_simulator(monkeypatch):
+    monkeypatch.setattr("os.cpu_count", lambda: 64)
+    small, large = (Job(np.eye(P), [range(P)], 0) for P in (2, 200))
+    assert 1 <= workers_for([small, large], Sizes()) <= MAX_BYTES // (48 * 6000**2) < workers_for([small], Sizes())
+    with pytest.raises(ValueError, match="must be at most 10,000, got 18,000"):
+        readout_mean_errors([small], Sizes(9000, 10**6, 1))
 
 
 def test_noise_free_square_has_no_share_of_the_noise():

@@ -1,15 +1,16 @@
-"""Rules at scale: errors by rule, the turning point, the figure and its verdicts."""
+"""Rules at scale: errors by rule, how far rules reach, the figure and its verdicts."""
 
 import copy
 import itertools
 import json
+import re
 
 import numpy as np
 import pytest
 
 from taskorder.experiments import rules_at_scale
 from taskorder.experiments._families import family_matrix
-from taskorder.experiments._scale_checks import log_ratio, optimum_stays_below, same_ranking, turning_point
+from taskorder.experiments._scale_checks import log_ratio, optimum_stays_below, reach, same_ranking, still_helps
 from taskorder.figuredata import FigureData
 from taskorder.ordering.rules import typicality
 from taskorder.theory.error import final_error
@@ -64,21 +65,44 @@ def test_equal_specs_give_equal_results(results):
     json.dumps(results, allow_nan=False)
 
 
-def made_up(ratios):
-    """Cells of one family with a rule at these ratios to random, two matrices a size."""
+FACTOR = ("factor", 0.3)
+
+
+def made_up(ratios, spread=0.001):
+    """Cells of one family with a rule at these ratios to random, three matrices a size."""
     return {
-        (("factor", 0.3), P): [{"max-path": r * wiggle, "random": 1.0, "optimal": 0.5} for wiggle in (0.999, 1.001)]
+        (FACTOR, P): [{"max-path": r * wiggle, "random": 1.0, "optimal": 0.1} for wiggle in (1 - spread, 1, 1 + spread)]
         for P, r in ratios.items()
     }
 
 
-def test_turning_point():
-    sizes = (10, 100)
-    value, low, high = turning_point(sizes, made_up({10: 0.1, 100: 10.0}), ("factor", 0.3), "max-path")
-    assert value == pytest.approx(np.sqrt(1000), rel=0.01)
-    assert low < value < high
-    assert turning_point(sizes, made_up({10: 0.1, 100: 0.2}), ("factor", 0.3), "max-path")[0] == pytest.approx(100)
-    assert turning_point(sizes, made_up({10: 5.0, 100: 9.0}), ("factor", 0.3), "max-path")[0] == pytest.approx(10)
+@pytest.mark.parametrize(
+    ("ratios", "text"),
+    [
+        ((0.5, 0.6, 0.7, 0.8), "better than random at every P from 5 to 200"),
+        ((0.5, 0.6, 2, 3), "better than random at every P up to 10, worse at every P from 50"),
+        ((0.5, 1, 1, 3), "better than random at every P up to 5, worse at every P from 200"),
+        ((0.5, 1, 1, 1), "better than random at every P up to 5, not told apart at P = 200"),
+        ((0.5, 1, 0.5, 0.5), "better than random at every P up to 5, again better at P = 200"),
+        ((1, 0.5, 2, 2), "better than random only at P = 10, worse at every P from 50"),
+        ((2, 3, 4, 5), "never better than random, worse at every P from 5"),
+        ((1, 1, 1, 1), "never better than random, not told apart at P = 200"),
+        # noise: the last crossing of the mean would be beyond 50
+        ((0.5, 2, 0.99999, 2), "better than random at every P up to 5, worse at every P from 200"),
+    ],
+)
+def test_reach_is_told_by_the_sizes_that_were_run(ratios, text):
+    sizes = (5, 10, 50, 200)
+    cells = made_up(dict(zip(sizes, ratios, strict=True)))
+    assert reach(sizes, cells, FACTOR, "max-path") == text
+    assert text in still_helps(sizes, cells, "max-path", "factor").found
+
+
+def test_a_rule_that_cannot_be_told_apart_is_undecided():
+    def verdict(ratio):
+        return still_helps((10,), made_up({10: ratio}, spread=0.1), "max-path", "factor").verdict
+
+    assert [verdict(ratio) for ratio in (0.5, 1.01, 2.0)] == ["reproduced", "undecided", "not reproduced"]
 
 
 def test_log_ratio_of_a_single_matrix_is_exact():
@@ -105,3 +129,19 @@ def test_ranking_needs_agreement():
     assert same_ranking(alike).verdict == "reproduced"
     assert same_ranking(opposite).verdict == "not reproduced"
     assert same_ranking(opposite).value == 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"families": (("rings", 0.1),)}, "`families` must name only chain, factor, scattered, clusters, got 'rings'."),
+        ({"families": (("chain", 1.0),)}, "`families` must have levels from 0 to below 1"),
+        ({"num_tasks": (5, 3)}, "`num_tasks` must rise from entry to entry, got 5, 3."),
+        ({"num_seeds": 1}, "`num_seeds` must be a whole number of at least 2, got 1."),
+        ({"time_limit": float("nan")}, "`time_limit` must be a number above 0, got nan."),
+        ({"crowding": 0.0}, "`crowding` must be a number above 0 and below 1, got 0.0."),
+    ],
+)
+def test_bad_settings_are_refused(settings, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        rules_at_scale.Config(**settings)

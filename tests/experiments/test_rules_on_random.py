@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,8 +11,8 @@ import pytest
 from taskorder.experiments import _rules_in_bins as bins
 from taskorder.experiments import _rules_on_random as runs
 from taskorder.experiments import _win_shares as shares
-from taskorder.experiments import fig6a, load
-from taskorder.figuredata import FigureData
+from taskorder.experiments import fig3e, fig6a, load
+from taskorder.figuredata import Check, FigureData
 from taskorder.linear.plain import descend
 from taskorder.linear.tasks import Sizes, sample_tasks
 from taskorder.theory.correlation import random_correlation
@@ -22,6 +23,7 @@ PAIRS = {
     "fig3e": TYPICALITY, "fig3g": PATHS, "fig6a": TYPICALITY, "fig6b": PATHS, "fig6c": TYPICALITY, "fig6d": PATHS,
 }  # fmt: skip
 SMALL = {"num_latent": 6, "num_inputs": 600, "num_outputs": 4}
+PAPER = runs.Ensemble(4, -1.0, -1.0)
 COUNTS = {"num_matrices": 40, "num_large": 12, "num_positive": 12, "num_random": 10}
 
 
@@ -62,8 +64,8 @@ def test_a_run_equals_plain_computations():
     every = list(itertools.permutations(range(P)))
     closed = {order: final_error(C, order) for order in every}
     draws = [
-        sample_tasks(C, None, Sizes(**SMALL), seed=runs.TASK_SEEDS * repeat + index, small=True)
-        for repeat in range(1, repeats + 1)
+        sample_tasks(C, None, Sizes(**SMALL), seed=PAPER.seed("tasks", index, repeat), small=True)
+        for repeat in range(repeats)
     ]
     simulated = {order: np.mean([descend(tasks, order)[-1].sum() for tasks in draws]) for order in every}
 
@@ -89,7 +91,8 @@ def test_a_run_equals_plain_computations():
 def test_all_orders_are_the_random_ones_where_there_are_few():
     spec = runs.specs(runs.Config(num_tasks=(3,), **SMALL, **{**COUNTS, "num_random": 100}))[0]
     (found,) = runs.run_batch([spec])
-    tasks = sample_tasks(random_correlation(3, seed=0), None, Sizes(**SMALL), seed=runs.TASK_SEEDS, small=True)
+    seed = replace(PAPER, num_tasks=3).seed("tasks", 0, 0)
+    tasks = sample_tasks(random_correlation(3, seed=0), None, Sizes(**SMALL), seed=seed, small=True)
     errors = [descend(tasks, order)[-1].sum() for order in itertools.permutations(range(3))]
     assert found["simulated"]["random"] == pytest.approx(np.mean(errors))
     assert found["simulated"]["random_sd"] == pytest.approx(np.std(errors, ddof=1))
@@ -102,10 +105,48 @@ def test_ensembles_keep_their_promises():
     assert any(C.min() < 0 for C in drawn)
     assert all(positive.draw(index).min() >= 0 for index in range(10))
     assert len({C.tobytes() for C in drawn}) == 10
+    assert runs.Ensemble(5, -1.0, -1.0).draw(7).tolist() == random_correlation(5, seed=7).tolist()
+
+
+def test_no_two_sets_share_a_matrix_or_a_seed():
+    sets = [ensemble for P in (3, 7) for ensemble, _ in runs.ensembles(runs.ManySizes(), P).values()]
+    matrices = [one.draw(index).tobytes() for one in sets for index in range(20)]
+    assert len(set(matrices)) == len(matrices) == 160
+    seeds = [one.seed(use, index, 0) for one in sets for use in ("tasks", "orders") for index in range(50)]
+    assert len(set(seeds)) == len(seeds)
+    # "larger" was once found among the matrices that "large" had passed over
+    large, larger = runs.Ensemble(7, -1.0, 0.15), runs.Ensemble(7, -1.0, 0.25)
+    found = [float(runs.average_correlation(large.draw(index))) for index in range(40)]
+    assert max(found) < 0.4
+    assert min(float(runs.average_correlation(larger.draw(index))) for index in range(5)) >= 0.25
+
+
+def test_a_set_too_rare_to_draw_is_refused_before_any_run(monkeypatch):
+    monkeypatch.setattr(runs, "MAX_DRAWS", 2 * runs.SEARCH_BATCH)
+    with pytest.raises(ValueError, match=r"`large_m` .* got 0\.9: none of 8,192 random matrices of 7 tasks"):
+        runs.specs(runs.Config(large_m=0.9))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"num_tasks": (1,)}, "`num_tasks` must be a whole number from 3 to 9, got 1."),
+        ({"num_tasks": (12,)}, "`num_tasks` must be a whole number from 3 to 9, got 12."),
+        ({"num_tasks": (5, 7)}, "`num_tasks` must be a single number for this figure, got 2 of them."),
+        ({"num_matrices": 0}, "`num_matrices` must be a whole number of at least 1, got 0."),
+        ({"num_large": -1}, "`num_large` must be a whole number of at least 0, got -1."),
+        ({"larger_m": 1.5}, "`larger_m` must be a number above -1 and below 1, got 1.5."),
+        ({"learning_rate": float("nan")}, "`learning_rate` must be a number above 0 and below 0.02, got nan."),
+        ({"bin_width": 0.0}, "`bin_width` must be a number above 0 and below 1, got 0.0."),
+    ],
+)
+def test_bad_settings_are_refused(settings, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        runs.Config(**settings)
 
 
 def test_a_batch_splits_anywhere_and_refuses_mixed_sizes():
-    config = runs.Config(num_tasks=(3, 4), **SMALL, **COUNTS)
+    config = runs.ManySizes(num_tasks=(3, 4), **SMALL, **COUNTS)
     some = runs.specs(config)[36:44] + runs.specs(config)[60:70]
     assert runs.run_batch(some) == [runs.run_batch([spec])[0] for spec in some]
     with pytest.raises(ValueError, match="must share"):
@@ -188,8 +229,10 @@ def test_verdicts_turn_with_the_numbers(name):
     claims = [claim for claim in good if "has less error than" in claim]
     if name in ("fig3e", "fig3g", "fig6c", "fig6d"):
         assert claims
+    # a ratio of exactly 1 shows no advantage; half of the wins with their interval show nothing
+    equal = "undecided" if name in ("fig6c", "fig6d") else "not reproduced"
     for claim in claims:
-        assert (good[claim], bad[claim], same[claim]) == ("reproduced", "not reproduced", "not reproduced")
+        assert (good[claim], bad[claim], same[claim]) == ("reproduced", "not reproduced", equal)
     if name == "fig3e":
         (small,) = [claim for claim in good if "small positive" in claim]
         assert (good[small], bad[small], same[small]) == ("not reproduced", "reproduced", "reproduced")
@@ -216,7 +259,9 @@ def test_growth_turns_with_the_sizes():
     won, lost = (bins.Errors(m, {"a": np.full(60, a), "b": np.ones(60)}, 0.05, 5) for a in (0.5, 2.0))
     assert shares.grows("", "ours", {3: lost, 7: won}, "a", "b").verdict == "reproduced"
     assert shares.grows("", "ours", {3: won, 7: lost}, "a", "b").verdict == "not reproduced"
-    assert shares.grows("", "ours", {3: won, 7: won}, "a", "b").verdict == "not reproduced"
+    assert shares.grows("", "ours", {3: won, 7: won}, "a", "b").verdict == "undecided"
+    assert "all m >= 0" in shares.grows("", "ours", {3: lost, 7: won}, "a", "b").found
+    assert "all m" not in shares.grows("", "ours", {3: lost, 7: won}, "a", "b", drawn_evenly=False).found
     assert shares.grows("", "ours", {3: won.where(0, 0.05), 7: won.where(0.05)}, "a", "b").verdict == "not tested"
 
 
@@ -227,6 +272,43 @@ def test_the_onset_is_where_the_advantage_begins():
     assert bins.onset(errors, "a", "b").value == 0.05
     assert bins.onset(errors.where(0, 0.05), "a", "b").verdict == "not reproduced"
     assert bins.onset(errors, "b", "a").value is None
+
+
+def noisy(ratio, count, spread=0.6):
+    """Errors of a and b whose ratio is `ratio` give or take noise, all in one bin."""
+    wobble = np.tile([1 - spread, 1 + spread], count // 2)
+    return bins.Errors(
+        np.full(count, 0.01), {"a": ratio * wobble, "b": np.ones(count), "random": np.ones(count)}, 0.05, 5
+    )
+
+
+def test_an_interval_on_both_sides_is_undecided():
+    for ratio, count, verdict in ((0.5, 100, "reproduced"), (0.95, 6, "undecided"), (2.0, 100, "not reproduced")):
+        for every_bin in (False, True):
+            assert bins.below("", "ours", noisy(ratio, count), "a", "b", every_bin=every_bin).verdict == verdict
+        assert bins.onset(noisy(ratio, count), "a", "b").verdict == verdict
+    assert bins.order_matters(noisy(1.0, 6), "ours", "a", "b").verdict == "undecided"
+    assert bins.order_matters(noisy(1.0, 60, 0.01), "ours", "a", "b").verdict == "not reproduced"
+    assert bins.order_matters(noisy(1.1, 60, 0.01), "ours", "a", "b").verdict == "reproduced"
+
+
+def test_few_data_do_not_show_that_there_is_no_advantage():
+    def check(ratio, count):
+        found = noisy(ratio, count)
+        of = {"periphery-to-core": found.of["a"], "random": found.of["b"], "core-to-periphery": found.of["b"]}
+        return fig3e._not_for_small(replace(found, of=of)).verdict
+
+    assert [check(0.9, 6), check(0.5, 100), check(1.5, 100)] == ["undecided", "not reproduced", "reproduced"]
+
+
+def test_alike_means_no_opposite_verdicts():
+    def checks(*words):
+        return [Check(str(k), "ours", "", None, None, None, word) for k, word in enumerate(words)]
+
+    here = checks("reproduced", "undecided")
+    assert bins.same_verdicts("", here, here).verdict == "reproduced"
+    assert bins.same_verdicts("", here, checks("reproduced", "reproduced")).verdict == "undecided"
+    assert bins.same_verdicts("", here, checks("not reproduced", "undecided")).verdict == "not reproduced"
 
 
 def test_too_few_matrices_are_not_tested():

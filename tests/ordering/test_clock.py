@@ -1,3 +1,5 @@
+import subprocess
+import sys
 import time
 
 from taskorder.ordering.clock import Clock
@@ -60,3 +62,17 @@ def test_compilation_does_not_count():
     before = clock.seconds
     clock.compiling += 0.5
     assert clock.seconds < before
+
+
+def test_threads_of_a_fresh_process_may_all_solve():
+    """Importing numba in two threads at once used to wait forever, now and then."""
+    code = (
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "from taskorder import chain, solve\n"
+        "with ThreadPoolExecutor(4) as threads:\n"
+        "    plans = list(threads.map(lambda P: solve(chain(P, 0.8)), (9, 10, 9, 10)))\n"
+        "print([plan.proven for plan in plans])\n"
+    )
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+        assert done.stdout.split() == ["[True,", "True,", "True,", "True]"]

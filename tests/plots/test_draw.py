@@ -226,9 +226,33 @@ def test_log_axes_name_the_whole_numbers_of_the_data():
     few = Series("a", (3, 10, 200), (1.0, 2.0, 3.0))
     (axes,) = draw(make(panel(few, x_scale="log"))).axes
     assert [label.get_text() for label in axes.get_xticklabels()] == ["3", "10", "200"]
+    (axes,) = draw(make(panel(Series("a", (7,), (1.0,), style="points"), x_scale="log"))).axes
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["7"]
     crowded = Series("a", tuple(range(1, 90)), (1.0,) * 89)
     (axes,) = draw(make(panel(crowded, x_scale="log"))).axes
     assert len(axes.get_xticks()) < 10
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3, 4])
+def test_names_of_ticks_do_not_overlap(columns):
+    sizes = (3, 5, 7, 10, 15, 20, 30, 50, 100, 200)
+    many = Series("a", sizes, (1.0,) * len(sizes))
+    picture = draw(make(*[panel(many, x_scale="log")] * columns, columns=columns))
+    picture.draw_without_rendering()
+    for axes in picture.axes:
+        assert axes.get_xticks().tolist() == list(sizes)
+        boxes = [label.get_window_extent() for label in axes.get_xticklabels() if label.get_text()]
+        assert len(boxes) >= 5
+        assert all(left.x1 < right.x0 for left, right in itertools.pairwise(boxes))
+
+
+def test_a_dozen_series_are_told_apart_with_a_full_legend():
+    labels = [f"family {k}" for k in range(12)]
+    picture = draw(make(panel(*[line(label, slope=k) for k, label in enumerate(labels)])))
+    (axes,) = picture.axes
+    assert texts(picture.legends[0]) == labels
+    assert len({drawn.get_color() for drawn in axes.lines}) == 12
+    assert len({drawn.get_marker() for drawn in axes.lines}) == 12
 
 
 def test_a_map_of_numbers_has_a_color_bar_and_white_gaps():

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from taskorder import random_correlation
-from taskorder.theory.correlation import _box, _onion
+from taskorder.theory.correlation import _box, _onion, random_correlations
 
 LEVEL = 1e-5
 
@@ -87,3 +87,14 @@ def test_ranges_without_matrices_are_refused(monkeypatch):
     monkeypatch.setattr("taskorder.theory.correlation.MAX_CANDIDATES", 1000)
     with pytest.raises(ValueError, match=r"fair share of correlation matrices of 20 tasks, got \[0, 1\]"):
         random_correlation(20, 0, 1)
+
+
+def test_many_at_once_are_those_of_the_onion_method():
+    many = random_correlations(4, 500, np.random.default_rng(3))
+    assert many.shape == (500, 4, 4)
+    np.testing.assert_array_equal(many, many.transpose(0, 2, 1))
+    assert (np.diagonal(many, axis1=1, axis2=2) == 1).all()
+    assert np.linalg.eigvalsh(many).min() > 0
+    again = entries(_onion(4, 500, -1, 1, np.random.default_rng(3)))
+    np.testing.assert_allclose(many[:, *np.triu_indices(4, 1)], again, atol=1e-12)
+    assert random_correlations(6, 1, np.random.default_rng(9))[0].tolist() == random_correlation(6, seed=9).tolist()

@@ -1,4 +1,4 @@
-"""Where a curve over a grid leaves a level for good."""
+"""Where curves over a grid cross a level, linear between grid points."""
 
 from __future__ import annotations
 
@@ -7,10 +7,21 @@ import numpy as np
 from taskorder.checks import Floats
 
 
+def crossings(x: Floats, curve: Floats, level: float = 0.0) -> list[float]:
+    """Every x at which the curve (k,) over the k ascending x crosses `level`.
+
+    >>> crossings(np.array([0.0, 1.0, 2.0]), np.array([-1.0, 1.0, -3.0]))
+    [0.5, 1.25]
+    """
+    gap = np.asarray(curve) - level
+    at = np.flatnonzero((gap[:-1] > 0) != (gap[1:] > 0))
+    return [float(place) for place in x[at] - gap[at] * (x[at + 1] - x[at]) / (gap[at + 1] - gap[at])]
+
+
 def last_above(x: Floats, curves: Floats, level: float) -> Floats:
     """(...) largest x at which each of the curves (..., k) over the k ascending x is still at `level` or above.
 
-    Linear between grid points; the first x for a curve that never gets there, the last for one that ends there.
+    The first x for a curve that never gets there, the last for one that ends there.
 
     >>> last_above(np.array([1.0, 2.0, 3.0]), np.array([[4.0, 2.0, 0.0], [0.0, 0.0, 0.0]]), 1.0).tolist()
     [2.5, 1.0]

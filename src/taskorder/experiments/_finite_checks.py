@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from taskorder.checks import Floats
+from taskorder.experiments._claims import inside, together
 from taskorder.experiments._finite_table import Cell, Table, quantity
 from taskorder.experiments._fit import slope
 from taskorder.figuredata import Check
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 SMALL = 0.031
 """Exponents are fitted where N_s / N_x is at most this."""
-NEAR_ONE = (0.8, 1.2)
+NEAR_ONE = {"above": 0.8, "below": 1.2}
 """An exponent, or a ratio, counts as 1 when its whole interval lies here."""
 
 Estimate = tuple[float, float, float]
@@ -67,7 +68,7 @@ def first_power(config: Config, table: Table, family: str, tasks: Sequence[int])
         value=worst[0],
         low=worst[1],
         high=worst[2],
-        verdict="reproduced" if all(_near_one(one) for one in found) else "not reproduced",
+        verdict=together(inside(one, **NEAR_ONE) for one in found),
     )
 
 
@@ -86,7 +87,7 @@ def correction_helps(config: Config, table: Table, family: str, tasks: Sequence[
         value=worst[0],
         low=worst[1],
         high=worst[2],
-        verdict="reproduced" if worst[2] < 0.5 else "not reproduced",
+        verdict=together(inside(one, below=0.5) for one in found),
     )
 
 
@@ -106,8 +107,8 @@ def small_is_enough(config: Config, table: Table) -> Check:
         "The theory holds to 10 % where P N_s / N_x is at most 0.02",
         "ours",
         {cell: table.value(cell, "error") for cell in _every(config) if cell.crowding <= 0.02},
-        lambda low, high: high < 0.1,
         worst=max,
+        below=0.1,
     )
 
 
@@ -117,8 +118,8 @@ def large_is_too_much(config: Config, table: Table) -> Check:
         "The theory holds only for P far below N_x / N_s: it is off by more than 10 % where P N_s / N_x is 1 or more",
         "paper, appendix A.4",
         {cell: table.value(cell, "error") for cell in _every(config) if cell.crowding >= 1},
-        lambda low, high: low > 0.1,
         worst=min,
+        above=0.1,
     )
 
 
@@ -131,15 +132,15 @@ def _crowded(
     claim: str,
     source: str,
     found: Mapping[Cell, tuple[float | None, float | None, float | None]],
-    holds: Callable[[float, float], bool],
     worst: Callable[..., Cell],
+    **bounds: float,
 ) -> Check:
     """A claim on every cell of a range of P N_s / N_x, shown by the cell that is worst for it."""
     if not found:
         return Check(claim, source, "no such sizes were run", None, None, None, "not tested")
     cell = worst(found, key=lambda cell: found[cell][0] or 0.0)
     value, low, high = found[cell]
-    every = all(holds(ends[1] or 0.0, ends[2] or 0.0) for ends in found.values())
+    parts = [inside([end or 0.0 for end in ends], **bounds) for ends in found.values()]
     return Check(
         claim=claim,
         source=source,
@@ -148,7 +149,7 @@ def _crowded(
         value=value,
         low=low,
         high=high,
-        verdict="reproduced" if every else "not reproduced",
+        verdict=together(parts),
     )
 
 
@@ -170,7 +171,7 @@ def collapses(config: Config, table: Table, family: str, tasks: Sequence[int]) -
         value=one[0],
         low=one[1],
         high=one[2],
-        verdict="reproduced" if _near_one(one) else "not reproduced",
+        verdict=inside(one, **NEAR_ONE),
     )
 
 
@@ -198,7 +199,7 @@ def only_ratio(config: Config, table: Table) -> Check:
         value=worst[0],
         low=worst[1],
         high=worst[2],
-        verdict="reproduced" if all(_near_one(one) for one in found.values()) else "not reproduced",
+        verdict=together(inside(one, **NEAR_ONE) for one in found.values()),
     )
 
 
@@ -219,7 +220,7 @@ def scatter_by_outputs(config: Config, table: Table) -> Check:
         value=one[0],
         low=one[1],
         high=one[2],
-        verdict="reproduced" if one[1] > -0.6 and one[2] < -0.4 else "not reproduced",
+        verdict=inside(one, above=-0.6, below=-0.4),
     )
 
 
@@ -249,7 +250,7 @@ def descent_stops(config: Config, table: Table) -> Check:
         value=worst[0],
         low=worst[1],
         high=worst[2],
-        verdict="reproduced" if worst[2] < 1 else "not reproduced",
+        verdict=together(inside(one, below=1) for one in found.values()),
     )
 
 
@@ -272,7 +273,7 @@ def ranking(config: Config, ranked: Sequence[Mapping[str, Any]]) -> tuple[Check,
             value=rank[0],
             low=rank[1],
             high=rank[2],
-            verdict="reproduced" if rank[1] > 0.95 else "not reproduced",
+            verdict=inside(rank, above=0.95),
         ),
         Check(
             claim="At the paper's sizes the best order by the closed form is within 5 % of the best simulated order",
@@ -283,7 +284,7 @@ def ranking(config: Config, ranked: Sequence[Mapping[str, Any]]) -> tuple[Check,
             value=float(loss[0]),
             low=float(loss[1]),
             high=float(loss[2]),
-            verdict="reproduced" if loss[2] < 1.05 else "not reproduced",
+            verdict=inside(loss, below=1.05),
         ),
     )
 
@@ -296,10 +297,6 @@ def _exponent(x: Floats, errors: Floats) -> Floats:
 
 def _estimate(values: Floats, statistic: Callable[[Floats], Floats]) -> Estimate:
     return (float(statistic(values[None])[0]), *bootstrap_interval(values, statistic))
-
-
-def _near_one(one: Estimate) -> bool:
-    return NEAR_ONE[0] < one[1] and one[2] < NEAR_ONE[1]
 
 
 def _text(one: Sequence[float]) -> str:

@@ -18,6 +18,8 @@ from typing import Any
 import numpy as np
 
 from taskorder.checks import Floats, Ints
+from taskorder.experiments import _settings
+from taskorder.experiments._orders import name_of, short, tasks_of
 from taskorder.figuredata import Check, FigureData, Panel, Series
 from taskorder.ordering.listing import all_errors, all_orders
 from taskorder.ordering.problem import open_problem
@@ -41,6 +43,12 @@ class Config:
     low: float = 0.02
     max_curves: int = 200
     """Curves in the background: all of them, or as many evenly chosen by their mean over a."""
+
+    def __post_init__(self) -> None:
+        _settings.whole(self, 2, "num_points")
+        _settings.whole(self, 1, "max_curves")
+        _settings.whole(self, 1, "drawn_every", most=self.num_points)
+        _settings.between(self, 0, 0.5, "low")
 
     @property
     def values(self) -> Floats:
@@ -88,28 +96,28 @@ def _run(family: str, num_tasks: int, named: Sequence[str], max_curves: int, **g
     lengths = (1 - C)[:, orders[:, :-1], orders[:, 1:]].sum(axis=2)
     rising = _by_typicality(C, orders)
     rows = np.arange(len(C))
-    chosen = sweep(C, np.array([_tasks(name) for name in named]))
+    chosen = sweep(C, np.array([tasks_of(name) for name in named]))
     by_mean = errors.mean(axis=0).argsort(kind="stable")
     kept = by_mean[np.linspace(0, len(by_mean) - 1, min(max_curves, len(by_mean))).round().astype(int)]
     drawn = slice(None, None, grid["drawn_every"])
     return {
         "num_distinct": len(orders),
         "class_sizes": sorted({int(size) for size in sizes}),
-        "background": _short(errors[drawn, kept].T),
-        "best_order": [_name(orders[k]) for k in best],
-        "worst_order": [_name(orders[k]) for k in worst],
-        "best": _short(errors[rows, best]),
-        "worst": _short(errors[rows, worst]),
-        "mean": _short(errors.mean(axis=1)),
-        "max-path": _short(_mean_of(errors, lengths > lengths.max(axis=1, keepdims=True) - SAME)),
-        "periphery-to-core": _short(_mean_of(errors, rising)),
+        "background": short(errors[drawn, kept].T),
+        "best_order": [name_of(orders[k]) for k in best],
+        "worst_order": [name_of(orders[k]) for k in worst],
+        "best": short(errors[rows, best]),
+        "worst": short(errors[rows, worst]),
+        "mean": short(errors.mean(axis=1)),
+        "max-path": short(_mean_of(errors, lengths > lengths.max(axis=1, keepdims=True) - SAME)),
+        "periphery-to-core": short(_mean_of(errors, rising)),
         "typicality_tells": bool((~rising).any()),
-        "longer": _short((lengths > lengths[rows, best][:, None] + SAME).mean(axis=1)),
+        "longer": short((lengths > lengths[rows, best][:, None] + SAME).mean(axis=1)),
         "named": {
             name: {
-                "errors": _short(curve),
-                "better": _short((errors < curve[:, None] * (1 - SAME)).mean(axis=1)),
-                "worse": _short((errors > curve[:, None] * (1 + SAME)).mean(axis=1)),
+                "errors": short(curve),
+                "better": short((errors < curve[:, None] * (1 - SAME)).mean(axis=1)),
+                "worse": short((errors > curve[:, None] * (1 + SAME)).mean(axis=1)),
             }
             for name, curve in zip(named, chosen.T, strict=True)
         },
@@ -162,25 +170,12 @@ def _leaves_first(family: str, orders: Ints, errors: Floats) -> dict[str, Any]:
     inner = orders < P // 2  # in heap order the node i has the children 2 i + 1 and 2 i + 2
     follows = inner[:, -(P // 2) :].all(axis=1)
     restricted = np.where(follows, errors, np.inf)
-    order = [_name(orders[k]) for k in restricted.argmin(axis=1)]
-    return {"leaves_first": _short(restricted.min(axis=1)), "leaves_first_order": order}
+    order = [name_of(orders[k]) for k in restricted.argmin(axis=1)]
+    return {"leaves_first": short(restricted.min(axis=1)), "leaves_first_order": order}
 
 
 def _mean_of(errors: Floats, chosen: np.ndarray) -> Floats:
     return np.asarray((errors * chosen).sum(axis=1) / chosen.sum(axis=1))
-
-
-def _tasks(name: str) -> list[int]:
-    return [ord(letter) - ord("A") for letter in name]
-
-
-def _name(order: Ints) -> str:
-    return "".join(chr(ord("A") + task) for task in order.tolist())
-
-
-def _short(values: Floats) -> Any:
-    """As nested lists with ten significant digits."""
-    return [_short(row) for row in values] if values.ndim > 1 else [float(f"{value:.10g}") for value in values]
 
 
 def figure(

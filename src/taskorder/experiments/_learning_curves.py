@@ -15,6 +15,10 @@ from typing import Any
 import numpy as np
 
 from taskorder.checks import Floats
+from taskorder.experiments import _settings
+from taskorder.experiments._claims import inside, together, verdict
+from taskorder.experiments._crossing import last_above
+from taskorder.experiments._orders import short, tasks_of
 from taskorder.figuredata import Check, FigureData, Panel, Series
 from taskorder.linear.gram import trajectories
 from taskorder.linear.tasks import Sizes, sample_tasks
@@ -45,6 +49,12 @@ class Config:
     num_outputs: int = 10
     steps: int = 100
     learning_rate: float = 1e-3
+
+    def __post_init__(self) -> None:
+        _settings.between(self, 0, 1, "a")
+        _settings.whole(self, 2, "num_seeds")
+        _settings.whole(self, 1, "num_random", "points_per_task")
+        _settings.descent(self)
 
 
 QUICK = Config(num_seeds=10, num_random=60)
@@ -82,15 +92,11 @@ def _run(
     tasks = sample_tasks(getattr(graphs, family)(num_tasks, a), sizes=Sizes(**sizes), seed=seed, small=True)
     listed = factorial(num_tasks)
     ranks = np.random.default_rng(seed).choice(listed, min(num_random, listed), replace=False)
-    visits = [_tasks(order) for order in orders] + [order_at(rank, num_tasks).tolist() for rank in ranks.tolist()]
+    visits = [tasks_of(order) for order in orders] + [order_at(rank, num_tasks).tolist() for rank in ranks.tolist()]
     errors = trajectories(tasks, visits, steps=steps, learning_rate=learning_rate).sum(axis=2)
     at = np.linspace(0, num_tasks * steps, num_tasks * points_per_task + 1).round().astype(int)
     totals = [*errors[: len(orders), at], errors[len(orders) :, at].mean(axis=0)]
-    return {name: [float(f"{y:.8g}") for y in curve] for name, curve in zip((*orders, RANDOM), totals, strict=True)}
-
-
-def _tasks(name: str) -> list[int]:
-    return [ord(letter) - ord("A") for letter in name]
+    return {name: short(curve, digits=8) for name, curve in zip((*orders, RANDOM), totals, strict=True)}
 
 
 def curves(results: Sequence[dict[str, Any]]) -> dict[str, Floats]:
@@ -148,7 +154,7 @@ def final_ranking(graph: Graph, results: Sequence[dict[str, Any]], source: str) 
         value=float(gains[0].mean()),
         low=ends[0][0],
         high=ends[0][1],
-        verdict="reproduced" if ends[0][0] > 0 and ends[1][0] > 0 else "not reproduced",
+        verdict=together(inside(each, above=0) for each in ends),
     )
 
 
@@ -156,7 +162,7 @@ def agreement(config: Config, graph: Graph, results: Sequence[dict[str, Any]]) -
     """The simulated final errors are those of the closed form, within a tenth."""
     C = getattr(graphs, graph.family)(graph.num_tasks, config.a)
     found = curves(results)
-    ratios = {order: found[order][:, -1] / final_error(C, _tasks(order)) for order in (graph.better, graph.worse)}
+    ratios = {order: found[order][:, -1] / final_error(C, tasks_of(order)) for order in (graph.better, graph.worse)}
     ends = {order: _interval(ratio) for order, ratio in ratios.items()}
     order = max(ratios, key=lambda name: abs(ratios[name].mean() - 1))
     return Check(
@@ -170,7 +176,7 @@ def agreement(config: Config, graph: Graph, results: Sequence[dict[str, Any]]) -
         value=float(ratios[order].mean()),
         low=ends[order][0],
         high=ends[order][1],
-        verdict="reproduced" if all(low > 0.9 and high < 1.1 for low, high in ends.values()) else "not reproduced",
+        verdict=together(inside(each, above=0.9, below=1.1) for each in ends.values()),
     )
 
 
@@ -194,7 +200,7 @@ def leaders(config: Config, graph: Graph, results: Sequence[dict[str, Any]]) -> 
         value=float(lead[:, worst].mean()),
         low=ends[worst][0],
         high=ends[worst][1],
-        verdict="not reproduced" if any(behind) else "reproduced",
+        verdict=verdict(all(low >= 0 for low, _ in ends), any(behind)),
     )
 
 
@@ -204,7 +210,9 @@ def early_lead(config: Config, graph: Graph, results: Sequence[dict[str, Any]], 
     early = [config.points_per_task, 2 * config.points_per_task]
     gaps = {name: (found[name] - found[RANDOM])[:, early] for name in (graph.worse, graph.better)}
     ends = {name: [_interval(column) for column in table.T] for name, table in gaps.items()}
-    holds = all(high < 0 for _, high in ends[graph.worse]) and all(low > 0 for low, _ in ends[graph.better])
+    parts = [inside(each, below=0) for each in ends[graph.worse]] + [
+        inside(each, above=0) for each in ends[graph.better]
+    ]
     return Check(
         claim=f"At first {graph.worse} is better than random orders and {graph.better} worse (after tasks 1 and 2)",
         source=source,
@@ -216,7 +224,7 @@ def early_lead(config: Config, graph: Graph, results: Sequence[dict[str, Any]], 
         value=float(gaps[graph.worse][:, 0].mean()),
         low=ends[graph.worse][0][0],
         high=ends[graph.worse][0][1],
-        verdict="reproduced" if holds else "not reproduced",
+        verdict=together(parts),
     )
 
 
@@ -229,7 +237,6 @@ def reversal(config: Config, graph: Graph, results: Sequence[dict[str, Any]], so
         when[name] = float(_last_crossing(gap[None])[0]) / config.points_per_task
         low, high = bootstrap_interval(gap, _last_crossing)
         ends[name] = (low / config.points_per_task, high / config.points_per_task)
-    holds = all(AROUND_FOURTH[0] <= low and high <= AROUND_FOURTH[1] for low, high in ends.values())
     return Check(
         claim="The order of the two against random turns around the fourth task (trained from 3 to 4; 2 to 5 counts)",
         source=source,
@@ -238,18 +245,15 @@ def reversal(config: Config, graph: Graph, results: Sequence[dict[str, Any]], so
         value=when[graph.worse],
         low=ends[graph.worse][0],
         high=ends[graph.worse][1],
-        verdict="reproduced" if holds else "not reproduced",
+        verdict=together(inside(each, above=AROUND_FOURTH[0], below=AROUND_FOURTH[1]) for each in ends.values()),
     )
 
 
 def _last_crossing(gap: Floats) -> Floats:
-    """(resamples,) where the mean curve of (resamples, n, times) last changes sign, interpolated; 0 for never."""
+    """(resamples,) where the mean curve of (resamples, n, times) last changes sign; 0 for never."""
     mean = gap.mean(axis=1)
-    differs = (mean > 0) != (mean[:, -1:] > 0)
-    last = np.where(differs.any(axis=1), differs.shape[1] - 1 - differs[:, ::-1].argmax(axis=1), 0)
-    rows = np.arange(len(mean))
-    before, after = mean[rows, last], mean[rows, np.minimum(last + 1, mean.shape[1] - 1)]
-    return np.where(differs.any(axis=1), last + before / np.where(before == after, 1.0, before - after), 0.0)
+    falling = np.where(mean[:, -1:] > 0, -mean, mean)
+    return last_above(np.arange(mean.shape[1], dtype=np.float64), falling, 0.0)
 
 
 def _interval(values: Floats) -> tuple[float, float]:

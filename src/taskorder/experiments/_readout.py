@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from taskorder.checks import Floats
 from taskorder.linear.gram import boundary_errors
-from taskorder.linear.simulate import Job
+from taskorder.linear.simulate import Job, workers_for
 from taskorder.linear.tasks import LinearTasks, Sizes, sample_tasks
 from taskorder.ordering.optimum import one_blas_thread
 
@@ -23,6 +22,7 @@ def readout_mean_errors(
     Every residual is B M with M fixed by the inputs, and the elements of B are independent with variance 1 / N_s, so
     the mean of ||B M||^2 / N_y is ||M||^2 / N_s whatever N_y: the error of the one readout B = I with N_s outputs.
     """
+    jobs = list(jobs)
 
     def run(job: Job) -> Floats:
         A = sample_tasks(job.similarity, None, sizes, seed=job.seed, small=True).A
@@ -30,5 +30,5 @@ def readout_mean_errors(
         errors = boundary_errors(LinearTasks(A, B), job.orders, steps=steps, learning_rate=learning_rate)
         return np.asarray(errors.sum(axis=1))
 
-    with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as threads:
+    with one_blas_thread(), ThreadPoolExecutor(workers_for(jobs, sizes)) as threads:
         return list(threads.map(run, jobs))

@@ -6,14 +6,14 @@ closed form. The closed form of all of these stands beside the simulation; there
 
 The paper draws 1000 matrices uniformly from the correlation matrices (entries in [-1, 1]). At seven tasks few of them
 have a large average correlation m, so we add sets of our own: matrices of the same kind, drawn until m >= 0.15 or until
-m >= 0.25, and matrices drawn uniformly from those with entries in [0, 1].
+m >= 0.25, and matrices drawn uniformly from those with entries in [0, 1]. No two sets share a matrix or a draw.
 In the authors' code a new order also redraws the tasks; here all orders of a matrix learn the same tasks, which makes
 their differences less noisy and changes no mean.
 """
 
 from __future__ import annotations
 
-import itertools
+import hashlib
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from taskorder.checks import Floats, Ints
+from taskorder.experiments import _settings
 from taskorder.linear.simulate import Job, simulated_errors
 from taskorder.linear.tasks import Sizes
 from taskorder.ordering import rules
@@ -29,19 +30,21 @@ from taskorder.ordering.listing import all_errors, order_at
 from taskorder.ordering.path import extreme_path
 from taskorder.ordering.problem import Problem, open_problem
 from taskorder.records import RunSpec
-from taskorder.theory.correlation import random_correlation
+from taskorder.theory.correlation import random_correlation, random_correlations
 
 BATCH = 50
-TASK_SEEDS = 1_000_000
-SEARCH_SEEDS = 1_000_000_000
-"""Matrices take seeds from 0, tasks and the search for matrices with large m from these: no stream serves twice."""
+MOST_TASKS = 9
+"""All orders of a matrix are listed: 9! take some milliseconds."""
+SEARCH_BATCH = 4096
+MAX_DRAWS = 500 * SEARCH_BATCH
+"""The search for a matrix with large m gives up after so many, some seconds."""
 
 
 @dataclass(frozen=True)
-class Config:
+class ManySizes:
     """Settings; the defaults are the paper's where it names them."""
 
-    num_tasks: tuple[int, ...] = (7,)
+    num_tasks: tuple[int, ...] = (3, 5, 7)
     num_matrices: int = 1000
     """Matrices with entries in [-1, 1], for each number of tasks."""
     num_large: int = 200
@@ -65,12 +68,27 @@ class Config:
     steps: int = 100
     learning_rate: float = 1e-3
 
+    def __post_init__(self) -> None:
+        _settings.whole(self, 3, "num_tasks", most=MOST_TASKS)
+        _settings.ascending(self, "num_tasks")
+        _settings.whole(self, 0, "num_large", "num_positive")
+        _settings.whole(self, 1, "num_matrices", "num_repeats")
+        _settings.whole(self, 2, "num_random", "min_count")
+        _settings.between(self, 0, 1, "bin_width")
+        _settings.between(self, -1, 1, "large_m", "larger_m")
+        _settings.descent(self)
+
 
 @dataclass(frozen=True)
-class ManySizes(Config):
-    """The same for three, five and seven tasks; runs with seven tasks are those of `Config`."""
+class Config(ManySizes):
+    """The same for one number of tasks; runs with seven tasks are those of `ManySizes`."""
 
-    num_tasks: tuple[int, ...] = (3, 5, 7)
+    num_tasks: tuple[int, ...] = (7,)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(self.num_tasks) > 1:
+            raise ValueError(f"`num_tasks` must be a single number for this figure, got {len(self.num_tasks)} of them.")
 
 
 QUICK = Config(num_matrices=200, num_large=40, num_positive=60)
@@ -99,16 +117,32 @@ class Ensemble:
     low: float
     least_m: float
 
+    def seed(self, use: str, *numbers: int) -> int:
+        """A seed that no other use, number or ensemble has."""
+        text = repr((use, self.num_tasks, float(self.low), float(self.least_m), *numbers))
+        return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
+
     def draw(self, index: int) -> Floats:
         """Matrix number `index`."""
-        if self.least_m == -1:
-            return random_correlation(self.num_tasks, self.low, 1.0, seed=index)
-        seeds = itertools.count(SEARCH_SEEDS + TASK_SEEDS * index)
-        tries = (random_correlation(self.num_tasks, self.low, 1.0, seed=seed) for seed in seeds)
-        return next(C for C in tries if average_correlation(C) >= self.least_m)
+        if self.least_m > -1:
+            return self._search(np.random.default_rng(self.seed("matrix", index)))
+        seed = index if self.low == -1 else self.seed("matrix", index)
+        return random_correlation(self.num_tasks, self.low, 1.0, seed=seed)
+
+    def _search(self, rng: np.random.Generator) -> Floats:
+        """The first of many matrices with entries in [-1, 1] that has a large enough m."""
+        for _ in range(MAX_DRAWS // SEARCH_BATCH):
+            drawn = random_correlations(self.num_tasks, SEARCH_BATCH, rng)
+            large = np.flatnonzero(average_correlation(drawn) >= self.least_m)
+            if len(large):
+                return np.asarray(drawn[large[0]])
+        raise ValueError(
+            f"`large_m` and `larger_m` must leave matrices to draw, got {self.least_m:g}: none of {MAX_DRAWS:,} random "
+            f"matrices of {self.num_tasks} tasks has so large an average correlation."
+        )
 
 
-def ensembles(config: Config, P: int) -> dict[str, tuple[Ensemble, int]]:
+def ensembles(config: ManySizes, P: int) -> dict[str, tuple[Ensemble, int]]:
     """The sets of matrices with `P` tasks, and how many are drawn from each."""
     return {
         "paper": (Ensemble(P, -1.0, -1.0), config.num_matrices),
@@ -118,17 +152,21 @@ def ensembles(config: Config, P: int) -> dict[str, tuple[Ensemble, int]]:
     }
 
 
-def average_correlation(C: Floats) -> float:
-    """m, the mean of the entries off the diagonal."""
-    P = len(C)
-    return float(C.sum() - P) / (P * (P - 1))
+def average_correlation(C: Floats) -> Floats:
+    """(...) m of (..., P, P) matrices, the mean of the entries off the diagonal."""
+    P = C.shape[-1]
+    return np.asarray((C.sum(axis=(-2, -1)) - P) / (P * (P - 1)))
 
 
-def specs(config: Config) -> list[RunSpec]:
+def specs(config: ManySizes) -> list[RunSpec]:
     """One run for each matrix."""
     shared = {key: value for key, value in asdict(config).items() if key not in OF_THE_FIGURE}
+    for P in config.num_tasks:
+        for ensemble, count in ensembles(config, P).values():
+            if count:
+                ensemble.draw(0)  # a set too rare to be drawn fails here, before any other set runs
     return [
-        RunSpec("linear.rules-on-random.1", {**shared, **asdict(ensemble), "index": index})
+        RunSpec("linear.rules-on-random.2", {**shared, **asdict(ensemble), "index": index})
         for P in config.num_tasks
         for ensemble, count in ensembles(config, P).values()
         for index in range(count)
@@ -162,17 +200,19 @@ class _Case:
         by_kind = split_by_kind(errors, self.orders)
         means = {kind: float(part.mean()) for kind, part in by_kind.items()}
         spread = float(by_kind["random"].std(ddof=1))
-        m = average_correlation(self.similarity)
+        m = float(average_correlation(self.similarity))
         return {"m": m, "simulated": {**means, "random_sd": spread}, "closed": dict(self.closed)}
 
 
 def _case(params: Mapping[str, Any]) -> _Case:
     P, index = params["num_tasks"], params["index"]
-    C = Ensemble(P, params["low"], params["least_m"]).draw(index)
+    ensemble = Ensemble(P, params["low"], params["least_m"])
+    C = ensemble.draw(index)
     problem = open_problem(C, None, np.ones(P), np.arange(0), np.arange(P), np.zeros((P, P), dtype=bool))
     every = all_errors(problem)
     count = math.factorial(P)
-    ranks = np.random.default_rng([TASK_SEEDS, index]).choice(count, min(params["num_random"], count), replace=False)
+    rng = np.random.default_rng(ensemble.seed("orders", index))
+    ranks = rng.choice(count, min(params["num_random"], count), replace=False)
     orders = {
         "random": np.array([order_at(int(rank), P) for rank in ranks]),
         "optimal": order_at(int(every.argmin()), P)[None],
@@ -181,8 +221,8 @@ def _case(params: Mapping[str, Any]) -> _Case:
     together = np.concatenate(list(orders.values()))
     closed = {kind: float(part.mean()) for kind, part in split_by_kind(problem.errors(together), orders).items()}
     closed |= {"random": float(every.mean()), "random_sd": float(every.std())}
-    repeats = range(1, params["num_repeats"] + 1)
-    return _Case(C, orders, closed, [Job(C, together, TASK_SEEDS * repeat + index) for repeat in repeats])
+    seeds = [ensemble.seed("tasks", index, repeat) for repeat in range(params["num_repeats"])]
+    return _Case(C, orders, closed, [Job(C, together, seed) for seed in seeds])
 
 
 def rule_orders(problem: Problem) -> dict[str, Ints]:

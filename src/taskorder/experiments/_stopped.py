@@ -8,6 +8,7 @@ import numpy as np
 
 from taskorder.checks import Floats, Ints
 from taskorder.experiments._fit import rank_correlation
+from taskorder.experiments._orders import random_orders
 from taskorder.ordering.clock import Clock
 from taskorder.ordering.exact import Proof
 from taskorder.ordering.listing import all_errors, all_orders
@@ -80,9 +81,3 @@ def _errors(C: Floats, orders: Ints, progress: float) -> Floats:
     """Errors of `orders`, which are all of them where that is possible."""
     problem = stopped_problem(C, progress)
     return all_errors(problem) if len(C) <= LISTED else problem.errors(orders)
-
-
-def random_orders(P: int, count: int, seed: int = 0) -> Ints:
-    """(count, P) seeded random orders."""
-    orders = np.tile(np.arange(P, dtype=np.int64), (count, 1))
-    return np.random.default_rng(seed).permuted(orders, axis=1)

@@ -25,11 +25,14 @@ import numpy as np
 
 from taskorder.checks import Floats
 from taskorder.experiments import _early_checks as checks
+from taskorder.experiments import _settings
+from taskorder.experiments._orders import random_orders
 from taskorder.experiments._readout import readout_mean_errors
-from taskorder.experiments._stopped import errors_by_progress, random_orders
+from taskorder.experiments._stopped import errors_by_progress
 from taskorder.figuredata import FigureData, Panel, Series
 from taskorder.linear.simulate import Job, progress_of
 from taskorder.linear.tasks import Sizes
+from taskorder.ordering.optimum import LISTED
 from taskorder.records import RunSpec
 from taskorder.similarity.tables import demo_similarity
 from taskorder.stats import bootstrap_interval, mean_and_sem
@@ -75,6 +78,14 @@ class Config:
     """The paper's, and ten times as many to come nearer to the limit of the theory."""
     rate: float = 0.1
     """eta N_x / N_s, the share of its residual that a task loses in one step; the paper's eta = 0.001 is this one."""
+
+    def __post_init__(self) -> None:
+        _settings.whole(self, 1, "steps", "simulated_steps", "num_orders", "num_repeats", "num_latent", "num_inputs")
+        _settings.whole(self, 2, "num_matrices", "simulated_matrices")
+        _settings.whole(self, 3, "num_tasks", most=LISTED)
+        _settings.ascending(self, "steps")
+        _settings.known(self, MATRICES, "matrices")
+        _settings.between(self, 0, 1, "rate")
 
     @property
     def progress(self) -> Floats:
@@ -173,8 +184,8 @@ def figure(config: Config, results: Sequence[dict[str, Any]]) -> FigureData:
             checks.stays_best(config.progress, random),
             checks.keeps_ranking(config.progress, random),
             checks.core_first(config.progress, random),
-            checks.matters_most(config.progress, random),
-            checks.stopping_pays(config.progress, random),
+            checks.matters_most(config.progress, random, named),
+            checks.stopping_pays(config.progress, random, named),
             *(
                 checks.agrees(t, N_x, found[:, row])
                 for N_x, found in pairs.items()

@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from taskorder.figuredata import Check, FigureData, Panel, Series
+from taskorder.experiments import _settings
+from taskorder.experiments._captured import captured
+from taskorder.figuredata import FigureData, Panel, Series
 from taskorder.linear.simulate import Job, simulated_errors
 from taskorder.linear.tasks import Sizes
 from taskorder.records import RunSpec
-from taskorder.stats import bootstrap_interval
 from taskorder.theory.correlation import random_correlation
 from taskorder.theory.error import final_error
 
@@ -37,6 +38,10 @@ class Config:
     num_outputs: int = 10
     steps: int = 100
     learning_rate: float = 1e-3
+
+    def __post_init__(self) -> None:
+        _settings.whole(self, 2, "num_tasks", "num_pairs", "num_repeats")
+        _settings.descent(self)
 
 
 QUICK = Config(num_pairs=20, num_repeats=3)
@@ -85,7 +90,9 @@ def figure(config: Config, results: Sequence[dict[str, Any]]) -> FigureData:
                 style="points",
             )
         )
-        checks.append(_check(P, np.column_stack([closed, simulated]), config))
+        claim = f"The closed form captures gradient descent for any similarities; {P} tasks"
+        pairs = np.column_stack([closed, simulated])[:, None]
+        checks.append(captured(claim, "paper, Fig. 2b", pairs, f"{len(pairs)} pairs"))
     top = max(max(one.x) for one in series)
     series.append(Series("equal", (0.0, top), (0.0, top), role="reference"))
     panel = Panel("Theory against gradient descent", "error by the closed form", "simulated error", tuple(series))
@@ -96,31 +103,3 @@ def figure(config: Config, results: Sequence[dict[str, Any]]) -> FigureData:
         checks=tuple(checks),
         config=asdict(config),
     )
-
-
-def _check(P: int, pairs: np.ndarray, config: Config) -> Check:
-    """Captured means: correlation above 0.95 and slope within 10 % of 1, intervals included."""
-    slope, slope_ends = float(_slope(pairs[None])[0]), bootstrap_interval(pairs, _slope)
-    r, r_ends = float(_correlation(pairs[None])[0]), bootstrap_interval(pairs, _correlation)
-    holds = r_ends[0] > 0.95 and slope_ends[0] > 0.9 and slope_ends[1] < 1.1
-    return Check(
-        claim=f"The closed form captures gradient descent for any similarities; {P} tasks",
-        source="paper, Fig. 2b",
-        found=f"correlation {r:.4f} [{r_ends[0]:.4f}, {r_ends[1]:.4f}], slope of simulated against closed form "
-        f"{slope:.3f} [{slope_ends[0]:.3f}, {slope_ends[1]:.3f}], {len(pairs)} pairs",
-        value=slope,
-        low=slope_ends[0],
-        high=slope_ends[1],
-        verdict="reproduced" if holds else "not reproduced",
-    )
-
-
-def _slope(pairs: np.ndarray) -> np.ndarray:
-    """Least-squares slope of the second column against the first, over axis 1."""
-    x, y = np.moveaxis(pairs - pairs.mean(axis=1, keepdims=True), -1, 0)
-    return np.asarray((x * y).sum(axis=1) / (x * x).sum(axis=1))
-
-
-def _correlation(pairs: np.ndarray) -> np.ndarray:
-    x, y = np.moveaxis(pairs - pairs.mean(axis=1, keepdims=True), -1, 0)
-    return np.asarray((x * y).sum(axis=1) / np.sqrt((x * x).sum(axis=1) * (y * y).sum(axis=1)))

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from taskorder.checks import Floats, Ints
+from taskorder.experiments import _settings
 from taskorder.experiments._claims import exact_check
 from taskorder.figuredata import Check, FigureData, Heatmap, Panel
 from taskorder.records import RunSpec
@@ -37,6 +38,10 @@ class Config:
     rho_ca: tuple[float, ...] = (0.0, 0.2, 0.4, 0.6, 0.8)
     resolution: int = 100
     """Cells along each axis; an even number keeps their centers off the zeros, where orders tie."""
+
+    def __post_init__(self) -> None:
+        _settings.between(self, -1, 1, "rho_ca")
+        _settings.whole(self, 2, "resolution", most=1000)
 
 
 QUICK = Config(resolution=40)

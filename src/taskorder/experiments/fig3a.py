@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from taskorder.checks import Floats
+from taskorder.experiments import _settings
 from taskorder.experiments._claims import exact_check
 from taskorder.figuredata import FigureData, Heatmap, Panel
 from taskorder.records import RunSpec
@@ -30,6 +31,10 @@ class Config:
 
     num_tasks: int = 7
     m: float = 0.3
+
+    def __post_init__(self) -> None:
+        _settings.whole(self, 2, "num_tasks", most=100)
+        _settings.between(self, 0, 1, "m")
 
 
 QUICK = Config()

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from taskorder.checks import Floats
+from taskorder.experiments import _settings
 from taskorder.experiments._claims import exact_check
 from taskorder.figuredata import FigureData, Panel, Series
 from taskorder.records import RunSpec
@@ -29,6 +30,11 @@ class Config:
     num_checked: int = 999
     """Values of m in (0, 1) at which the claims are checked, and as many in (-1 / (P - 1), 0)."""
     drawn_every: int = 20
+
+    def __post_init__(self) -> None:
+        _settings.whole(self, 3, "num_tasks", most=100)
+        _settings.whole(self, 1, "num_checked")
+        _settings.whole(self, 1, "drawn_every", most=self.num_checked)
 
 
 QUICK = Config(num_checked=99, drawn_every=2)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from taskorder.checks import Floats
+from taskorder.experiments import _settings
 from taskorder.experiments._claims import exact_check
 from taskorder.figuredata import Check, FigureData, Panel, Series
 from taskorder.records import RunSpec
@@ -31,6 +32,9 @@ class Config:
     """Values of m from 0 to 1."""
     large: tuple[int, ...] = (10, 20, 50, 100)
     """Numbers of tasks that show what "sufficiently large" means; not drawn."""
+
+    def __post_init__(self) -> None:
+        _settings.whole(self, 2, "num_tasks", "large", "num_points")
 
 
 QUICK = Config(large=(10, 50))

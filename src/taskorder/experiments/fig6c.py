@@ -41,6 +41,6 @@ def _claims(sizes: BySize, large_m: float) -> list[Check]:
 
 def _own(sets: Mapping[str, BySize]) -> list[Check]:
     return [
-        grows(f"{GROWS}, with our additional matrices of large m", "ours", sets["topped"], *PAIR),
+        grows(f"{GROWS}, with our additional matrices of large m", "ours", sets["topped"], *PAIR, drawn_evenly=False),
         grows(f"{GROWS}, on matrices with entries in [0, 1]", "ours", sets["positive"], *PAIR),
     ]

@@ -21,9 +21,11 @@ import numpy as np
 
 from taskorder.checks import Floats
 from taskorder.experiments import _finite_checks as checks
+from taskorder.experiments import _settings
 from taskorder.experiments._families import family_matrix
 from taskorder.experiments._finite_table import Cell, Table
 from taskorder.experiments._fit import rank_correlation
+from taskorder.experiments._orders import random_orders
 from taskorder.experiments._readout import readout_mean_errors
 from taskorder.figuredata import FigureData, Panel, Series
 from taskorder.linear.simulate import Job, progress_of, simulated_errors
@@ -71,6 +73,20 @@ class Config:
     ranked_matrices: int = 50
     ranked_draws: int = 10
     """Matrices and draws for the ranking of all orders of 5 tasks at the paper's sizes."""
+
+    def __post_init__(self) -> None:
+        _settings.known(self, LEVELS, "num_tasks")
+        for family, tasks in self.num_tasks:
+            if len(tasks) < 2 or list(tasks) != sorted(set(tasks)) or tasks[0] < 2:
+                raise ValueError(f"`num_tasks` must give {family} two or more rising numbers from 2 on, got {tasks}.")
+        _settings.whole(self, 1, "other_latents", "num_orders", "ranked_draws")
+        _settings.whole(self, 2, "num_matrices", "num_draws", "ranked_matrices")
+        _settings.descent(self)
+        small = {N_x for N_x in self.num_inputs if self.num_latent / N_x <= checks.SMALL}
+        if len(small) < 2:
+            raise ValueError(f"`num_inputs` must have two or more above N_s / {checks.SMALL:g}, got {len(small)}.")
+        if self.num_draws % 2:
+            raise ValueError(f"`num_draws` must be even, got {self.num_draws}.")
 
     @property
     def paper(self) -> int:
@@ -135,7 +151,7 @@ def _run_size(
 ) -> dict[str, float]:
     """Means over orders: closed form, simulated mean, noise-free squares of the deviation, variance of single draws."""
     C = family_matrix(family, num_tasks, LEVELS[family], seed=index)
-    orders = np.random.default_rng(index).permuted(np.tile(np.arange(num_tasks), (num_orders, 1)), axis=1)
+    orders = random_orders(num_tasks, num_orders, seed=index)
     sizes = Sizes(num_latent, num_inputs, num_outputs or 1)
     jobs = [Job(C, orders, 1000 * index + draw) for draw in range(num_draws)]
     if num_outputs is None:

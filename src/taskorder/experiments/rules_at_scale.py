@@ -10,6 +10,7 @@ The closed form needs P far below N_x / N_s, so the answer is repeated by simula
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,10 +21,11 @@ import numpy as np
 
 from taskorder.checks import Floats
 from taskorder.experiments import _scale_checks as checks
-from taskorder.experiments._families import family_matrix
+from taskorder.experiments import _settings
+from taskorder.experiments._families import FAMILIES, family_matrix
+from taskorder.experiments._orders import random_orders
 from taskorder.experiments._readout import readout_mean_errors
 from taskorder.experiments._scale_checks import Cells, Family, name_of
-from taskorder.experiments._stopped import random_orders
 from taskorder.figuredata import FigureData, Panel, Series
 from taskorder.linear.simulate import Job
 from taskorder.linear.tasks import Sizes
@@ -37,6 +39,8 @@ BATCH = 8
 RULES = ("periphery-to-core", "core-to-periphery", "max-path", "min-path", "greedy", "first-order", "optimal")
 SIMULATED_RULES = ("periphery-to-core", "max-path", "greedy", "optimal")
 PATHS = ("max-path", "min-path")
+SIZED = tuple(name for name in FAMILIES if name != "uniform")
+"""Families that exist at any size."""
 RULE_SECONDS = 1.0
 """For each rule that searches for something else than the optimum."""
 
@@ -69,6 +73,19 @@ class Config:
     num_latent: int = 5
     crowding: float = 0.01
     """P N_s / N_x."""
+
+    def __post_init__(self) -> None:
+        _settings.known(self, SIZED, "families", "simulated")
+        for name in ("families", "simulated"):
+            levels = [level for _, level in getattr(self, name)]
+            if not all(0 <= level < 1 for level in levels):
+                raise ValueError(f"`{name}` must have levels from 0 to below 1, got {levels}.")
+        _settings.whole(self, 3, "num_tasks", "simulated_tasks")
+        _settings.ascending(self, "num_tasks")
+        _settings.whole(self, 2, "num_seeds", "more_seeds")
+        _settings.whole(self, 1, "simulated_seeds", "num_orders", "num_draws", "num_latent")
+        _settings.between(self, 0, math.inf, "time_limit", "long_limit")
+        _settings.between(self, 0, 1, "crowding")
 
     def seeds(self, family: str, num_tasks: int) -> int:
         """Matrices of one family and size."""
@@ -112,13 +129,16 @@ def _where(config: Config, family: Family, num_tasks: int, seed: int) -> dict[st
 
 
 def run_batch(specs: Sequence[RunSpec]) -> list[dict[str, Any]]:
-    """Errors by rule, closed form and (for simulated matrices) simulated; searches run on all cores, side by side."""
+    """Errors by rule, closed form and (for simulated matrices) simulated.
 
-    def run(spec: RunSpec) -> dict[str, Any]:
-        return _run_theory(**spec.params) if spec.kind.startswith("theory") else _run_simulation(**spec.params)
+    Searches run side by side on all cores, and so do the simulations of one matrix; matrices are simulated in turn.
+    """
+    import numba  # noqa: F401  (two threads that are the first to import it wait for each other forever)
 
+    searches = [spec for spec in specs if spec.kind.startswith("theory")]
     with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as threads:
-        return list(threads.map(run, specs))
+        found = threads.map(lambda spec: _run_theory(**spec.params), searches)
+        return [next(found) if spec.kind.startswith("theory") else _run_simulation(**spec.params) for spec in specs]
 
 
 def _run_theory(family: str, level: float, num_tasks: int, seed: int, time_limit: float) -> dict[str, Any]:
@@ -190,7 +210,7 @@ def figure(config: Config, results: Sequence[Mapping[str, Any]]) -> FigureData:
             checks.same_ranking(simulated),
         ),
         config=asdict(config),
-        columns=4,
+        columns=3,
         notes=(
             "points are geometric means over matrices with 95 % intervals; the optimum is " + _proven(config, cells),
             f"simulation: P N_s / N_x = {config.crowding:g}, trained to convergence, averaged over readouts",

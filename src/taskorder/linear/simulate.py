@@ -62,15 +62,7 @@ def simulated_errors(
     Jobs run on all cores, or on fewer where each takes more than its part of MAX_BYTES.
     """
     jobs = list(jobs)
-    sides = [len(job.similarity) * sizes.num_latent for job in jobs]
-    each = CHUNK_BYTES + BYTES_A_CELL * max(sides, default=0) ** 2
-    if max(sides, default=0) > MAX_SIDE:
-        most = MAX_SIDE // max(len(job.similarity) for job in jobs)
-        raise ValueError(
-            f"`num_latent` times the number of tasks must be at most {MAX_SIDE:,}, got {max(sides):,}. "
-            f"Use at most {most} latent factors."
-        )
-    workers = max(1, min(os.cpu_count() or 1, MAX_BYTES // each))
+    workers = workers_for(jobs, sizes)
 
     def run(job: Job) -> Floats:
         tasks = sample_tasks(job.similarity, job.output, sizes, seed=job.seed, small=True)
@@ -78,6 +70,18 @@ def simulated_errors(
 
     with one_blas_thread(), ThreadPoolExecutor(workers) as threads:
         return list(threads.map(run, jobs))
+
+
+def workers_for(jobs: Sequence[Job], sizes: Sizes) -> int:
+    """How many of the jobs can run side by side within MAX_BYTES, at most one a core; a job too large is refused."""
+    side = max((len(job.similarity) * sizes.num_latent for job in jobs), default=0)
+    if side > MAX_SIDE:
+        most = MAX_SIDE // max(len(job.similarity) for job in jobs)
+        raise ValueError(
+            f"`num_latent` times the number of tasks must be at most {MAX_SIDE:,}, got {side:,}. "
+            f"Use at most {most} latent factors."
+        )
+    return max(1, min(os.cpu_count() or 1, MAX_BYTES // (CHUNK_BYTES + BYTES_A_CELL * side**2)))
 
 
 def simulate(

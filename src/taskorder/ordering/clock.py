@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,6 +10,8 @@ from contextlib import contextmanager
 Watch = Callable[[float, float, float], bool | None]
 """Called now and then with (best error, bound, seconds); a true answer asks the search to stop."""
 
+IMPORTING = threading.Lock()
+"""Two threads that both import numba first wait for each other forever: one by one."""
 INTERVAL = 0.1
 """Seconds between two calls of the watcher."""
 
@@ -59,7 +62,8 @@ class Clock:
     @contextmanager
     def without_compilation(self) -> Iterator[None]:
         """Leave what numba compiles inside this block out of the count."""
-        from numba.core import event
+        with IMPORTING:
+            from numba.core import event
 
         class Stopwatch(event.Listener):
             depth, start = 0, 0.0

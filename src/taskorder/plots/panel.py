@@ -21,6 +21,8 @@ Entries = dict[tuple[str, Look], Any]
 
 CHARACTERS = 13
 """Characters to an inch of text, about."""
+TICK_CHARACTER = 0.075
+"""Inches of a digit of the name of a tick."""
 MARKED = 25
 """A line of more points carries a few marks instead of one for each point."""
 HEAVY = 200
@@ -38,9 +40,10 @@ def draw_panel(axes: Axes, panel: Panel, looks: Sequence[Look], size: tuple[floa
     if panel.x_scale == "linear":
         axes.locator_params(axis="x", nbins=int(1.7 * size[0]))
     if panel.heatmap is not None:
-        entries |= _heatmap(axes, panel, panel.heatmap)
+        entries |= _heatmap(axes, panel, panel.heatmap, size)
     elif panel.x_scale == "log":
-        _whole_ticks(axes.xaxis, sorted({x for one in panel.series for x in one.x if x > 0}), log=True)
+        values = sorted({x for one in panel.series for x in one.x if x > 0})
+        _whole_ticks(axes.xaxis, values, log=True, inches=size[0] - 0.7)
     entries |= _series(axes, panel, looks)
     if panel.heatmap is not None:
         _lift(axes)
@@ -146,7 +149,7 @@ def _steps(axes: Axes, names: Sequence[str], width: float) -> None:
             label.set(rotation=40, ha="right", rotation_mode="anchor")
 
 
-def _heatmap(axes: Axes, panel: Panel, heatmap: Heatmap) -> Entries:
+def _heatmap(axes: Axes, panel: Panel, heatmap: Heatmap, size: tuple[float, float]) -> Entries:
     """Colored cells; a color bar for numbers, legend entries for categories."""
     from matplotlib.colors import ListedColormap, Normalize
     from matplotlib.patches import Patch
@@ -168,8 +171,8 @@ def _heatmap(axes: Axes, panel: Panel, heatmap: Heatmap) -> Entries:
         axes.invert_yaxis()
     if not (x_log or y_log) and math.isclose(abs(x[-1] - x[0]), abs(y[-1] - y[0]), rel_tol=0.01):
         axes.set_aspect("equal")
-    _whole_ticks(axes.xaxis, sorted(heatmap.x), x_log)
-    _whole_ticks(axes.yaxis, sorted(heatmap.y), y_log)
+    _whole_ticks(axes.xaxis, sorted(heatmap.x), x_log, size[0] - 0.9)
+    _whole_ticks(axes.yaxis, sorted(heatmap.y), y_log, size[1] - 0.9)
     if not heatmap.categories:
         # inside the axes' own frame of reference, so that it is as tall as they turn out
         bar = axes.figure.colorbar(cells, cax=axes.inset_axes((1.03, 0, 0.05, 1)))
@@ -185,10 +188,22 @@ def _edges(centers: Sequence[float], log: bool) -> np.ndarray:
     return np.exp(edges) if log else edges
 
 
-def _whole_ticks(axis: Axis, values: Sequence[float], log: bool) -> None:
-    """Ticks at `values`, in increasing order, where these are whole numbers with room for their labels."""
+def _whole_ticks(axis: Axis, values: Sequence[float], log: bool, inches: float) -> None:
+    """Ticks at `values`, in increasing order, where these are whole numbers; names at those with room for them.
+
+    Where fewer than half have room, the ticks stay as they are.
+    """
+    if not values or not all(float(value).is_integer() for value in values):
+        return
     places = np.log(values) if log else np.array(values, dtype=float)
-    crowded = len(values) > 1 and np.diff(places).min() < 0.06 * (places[-1] - places[0])
-    if values and not crowded and all(float(value).is_integer() for value in values):
-        axis.set_ticks(values, [f"{value:g}" for value in values])
+    names = [f"{value:g}" for value in values]
+    # axes are a little longer than the data; names need some white between them
+    at = (places - places[0]) / ((places[-1] - places[0]) or 1.0) * 0.9 * inches
+    room = [TICK_CHARACTER * len(name) / 2 + 0.04 for name in names]
+    named = [len(values) - 1]
+    for k in range(len(values) - 2, -1, -1):
+        if at[named[-1]] - at[k] >= room[named[-1]] + room[k]:
+            named.append(k)
+    if 2 * len(named) >= len(values):
+        axis.set_ticks(values, [name if k in named else "" for k, name in enumerate(names)])
         axis.set_ticks([], minor=True)

@@ -1,6 +1,6 @@
 """How a series looks: a color that color-blind eyes tell apart, a dash and a mark that survive gray printing.
 
-The colors are those of Okabe and Ito, and three darker ones (indigo, wine, violet) where they run out.
+The colors are those of Okabe and Ito, and others far from them and from each other, mostly darker, where they run out.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from taskorder.figuredata import Panel, Series
 
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (5, 1.5, 1, 1.5)), (0, (1, 1.2)))
 """Solid, dashed, dash and dot, dotted."""
-MANY = 8
-"""Series without a role that still get a hue each; more of them are colored along a scale."""
 SEQUENTIAL, DIVERGING = "viridis", "RdBu_r"
 GRID = "#DDDDDD"
 
@@ -55,8 +53,14 @@ CYCLE = (
     Look("#332288", _DASHED, "P"),
     Look("#56B4E9", _MIXED, "X"),
     Look("#882255", _DOTTED, "<"),
+    Look("#7766FF", _SOLID, ">"),
+    Look("#771100", _DASHED, "p"),
+    Look("#0000EE", _MIXED, "*"),
+    Look("#003322", _DOTTED, "h"),
 )
 """For series without a role."""
+MANY = len(CYCLE)
+"""Series without a role that still get a look each; more of them are colored along a scale."""
 CATEGORIES = (
     "#0072B2",
     "#E69F00",

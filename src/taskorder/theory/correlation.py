@@ -50,6 +50,15 @@ def random_correlation(num_tasks: int, low: float = -1.0, high: float = 1.0, see
     )
 
 
+def random_correlations(num_tasks: int, count: int, rng: np.random.Generator) -> Floats:
+    """(count, P, P) uniformly random correlation matrices with entries in [-1, 1], drawn together.
+
+    >>> random_correlations(3, 5, np.random.default_rng(0)).shape
+    (5, 3, 3)
+    """
+    return _gram(_onion(positive_count(num_tasks), positive_count(count, "count"), -1.0, 1.0, rng))
+
+
 def _onion(P: int, batch: int, low: float, high: float, rng: np.random.Generator) -> Floats:
     """(kept, P, P) Cholesky factors of those of `batch` LKJ(1) draws that have all entries in [low, high].
 
@@ -91,11 +100,12 @@ def _with_row(L: Floats, w: Floats, pivot: Floats) -> Floats:
 
 
 def _gram(L: Floats) -> Floats:
-    return exact_form(L @ L.T)
+    return exact_form(L @ np.swapaxes(L, -1, -2))
 
 
 def exact_form(matrix: Floats) -> Floats:
-    """The same matrix with rounding taken out of its symmetry and of its unit diagonal."""
-    mended = np.asarray((matrix + matrix.T) / 2)
-    np.fill_diagonal(mended, 1.0)
+    """The same (..., P, P) matrices with rounding taken out of their symmetry and of their unit diagonals."""
+    mended = np.asarray((matrix + np.swapaxes(matrix, -1, -2)) / 2)
+    each = np.arange(mended.shape[-1])
+    mended[..., each, each] = 1.0
     return mended
