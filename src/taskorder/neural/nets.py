@@ -1,13 +1,14 @@
 """Networks as pairs of plain functions: `init(key)` draws parameters, `apply(params, inputs)` gives logits.
 
 Both are written for one network; the engine batches them. Any such pair will do: parameters may be any tree of arrays.
+A network may also bring its own training step for many at once, where the general one is not the fastest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -16,8 +17,15 @@ from jax import Array
 
 from taskorder.neural.ops import CONV_FORMS, average_pool, conv_form, dense
 
+if TYPE_CHECKING:
+    from taskorder.neural.train import Recipe, State
+
 Params = Any
 """A tree of arrays."""
+Step: TypeAlias = "Callable[[Recipe, State, Array, Array], State]"
+"""From N networks, (N, batch, ...) inputs as they are in the pool and (N, batch) labels to the networks one step on."""
+KERNELS = "kernels"
+"""The form of a convolutional network that trains by hand-written GPU kernels (neural/fused.py)."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +36,8 @@ class Net:
     """From a random key to the parameters of one network."""
     apply: Callable[[Params, Array], Array]
     """From parameters and (batch, ...) inputs to (batch, outputs) logits."""
+    step: Step | None = None
+    """Trains all networks at once, in place of the gradient of `apply` and Adam, and means the same."""
 
 
 def mlp(input_shape: Sequence[int], num_outputs: int, hidden: Sequence[int] = (128, 64)) -> Net:
@@ -56,14 +66,16 @@ def cnn(
 ) -> Net:
     """The paper's network: 3 x 3 convolutions with ReLU and average pooling, one dense layer, and the output.
 
-    form: one of `ops.CONV_FORMS`; None takes the one that is fastest on this device.
+    form: one of `ops.CONV_FORMS`, or kernels, which trains by kernels for CUDA (and slowly, interpreted, elsewhere) and
+    raises what keeps them from working. None takes what is fastest on this device, by measurement; kernels are tried
+    on a GPU alone, and where they do not fit (see neural/fused.py) or do not work, the general form is taken.
     """
     height, width, depth = input_shape
     depths = [depth, *channels]
     features = (height >> len(channels)) * (width >> len(channels)) * channels[-1]
     if features == 0:
         raise ValueError(f"`input_shape` must allow {len(channels)} poolings by 2, got {height} x {width}.")
-    conv = CONV_FORMS[form or conv_form(jax.default_backend())]
+    conv = CONV_FORMS["columns" if form == KERNELS else form or conv_form(jax.default_backend())]
 
     def init(key: Array) -> Params:
         keys = jax.random.split(key, len(channels) + 2)
@@ -81,7 +93,15 @@ def cnn(
         h = jax.nn.relu(dense(h.reshape(len(h), -1), params["hidden"]["w"]) + params["hidden"]["b"])
         return dense(h, params["output"]["w"]) + params["output"]["b"]
 
-    return Net(init, apply)
+    net = Net(init, apply)
+    if form == KERNELS or (form is None and jax.default_backend() == "gpu"):
+        from taskorder.neural import fused  # here, for it builds on this module
+
+        shape, counts = tuple(input_shape), tuple(channels)
+        if form:
+            return replace(net, step=fused.forced_step(shape, counts, hidden))
+        return replace(net, step=fused.faster_step(net, shape, num_outputs, counts, hidden))
+    return net
 
 
 def _layer(key: Array, shape: tuple[int, ...]) -> dict[str, Array]:

@@ -30,9 +30,14 @@ from taskorder.neural.tree import Curriculum, Outcome, train_orders
 from taskorder.records import RunSpec
 
 NETS: dict[str, Callable[[Sequence[int], int], Net]] = {"mlp": mlp, "cnn": cnn}
-CPU_BYTES = 2_000_000_000
+CACHE_BYTES = 6_000_000
+"""On a CPU, networks that are trained together stay in its cache: this much for their parameters and moments."""
+FEWEST = 4
+"""On a CPU, networks that are trained together even if they are larger."""
 DEVICE_SHARE = 0.4
-"""Memory for networks: this on a CPU, this share of what the device has otherwise."""
+"""Elsewhere, the share of the device's memory that is for networks."""
+UNKNOWN_DEVICE_BYTES = 2_000_000_000
+"""Memory for networks on a device that does not say how much it has."""
 COPIES = 12
 """Arrays as large as the parameters for each network in training: its state, its parent's, and what XLA keeps."""
 
@@ -201,15 +206,21 @@ def pools(data: Dataset, sets: Sequence[TaskSet], fraction: float = 1.0) -> tupl
 
 
 def networks_that_fit(net: Net, bytes_allowed: float | None = None) -> int:
-    """How many networks to train at once."""
-    if bytes_allowed is None:
-        device = jax.devices()[0]
-        stats = device.memory_stats() if device.platform != "cpu" else None
-        bytes_allowed = CPU_BYTES if not stats else DEVICE_SHARE * stats["bytes_limit"]
+    """How many networks to train at once, a power of two: what fits the device, or the cache of a CPU."""
     shapes = jax.eval_shape(net.init, jax.random.key(0))
     size = 4 * sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(shapes))
-    fit = int(bytes_allowed // (COPIES * size))
-    return max(1, min(4096, 1 << max(0, fit.bit_length() - 1)))
+    device = jax.devices()[0]
+    if bytes_allowed is None and device.platform == "cpu":
+        return max(FEWEST, _power_below(CACHE_BYTES // (3 * size)))
+    if bytes_allowed is None:
+        stats = device.memory_stats()
+        bytes_allowed = DEVICE_SHARE * stats["bytes_limit"] if stats else UNKNOWN_DEVICE_BYTES
+    return _power_below(int(bytes_allowed // (COPIES * size)))
+
+
+def _power_below(count: int) -> int:
+    """The largest power of two up to `count`, from 1 to 4096."""
+    return max(1, min(4096, 1 << max(0, count.bit_length() - 1)))
 
 
 def _result(tasks: TaskSet, curriculum: Curriculum, outcome: Outcome, steps: int) -> dict[str, Any]:

@@ -8,6 +8,7 @@ the epoch alone, not on the network that learns it or on when: orders of tasks a
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -95,29 +96,41 @@ def train_task(
 
     streams: (N,) positions in the streams. keys, tasks: (S,) random key and task of each stream.
     """
-
-    def loss(params: Params, x: Array, y: Array) -> Array:
-        return cross_entropy(net.apply(params, x), y).mean()
-
-    gradients = jax.vmap(jax.grad(loss))
+    train_step = net.step or functools.partial(gradient_step, net.apply)
 
     def run_epoch(epoch: Array, state: State) -> State:
         order = shuffles(keys, tasks, pool, epoch, recipe.batch_size)
         rows, labels = (part[tasks[None, :, None], order] for part in (pool.rows, pool.labels))
 
         def step(number: Array, state: State) -> State:
-            x, y = as_floats(pool.inputs[rows[number][streams]]), labels[number][streams]
-            return adam(recipe, state, gradients(state.params, x, y))
+            return train_step(recipe, state, pool.inputs[rows[number][streams]], labels[number][streams])
 
         return lax.fori_loop(0, num_steps, step, state)
 
     return lax.fori_loop(0, recipe.epochs, run_epoch, state)
 
 
+def gradient_step(
+    apply: Callable[[Params, Array], Array], recipe: Recipe, state: State, inputs: Array, labels: Array
+) -> State:
+    """One step of all networks, each on its own (N, batch, ...) inputs and (N, batch) labels, for any `apply`."""
+
+    def loss(params: Params, x: Array, y: Array) -> Array:
+        return cross_entropy(apply(params, x), y).mean()
+
+    return adam(recipe, state, jax.vmap(jax.grad(loss))(state.params, as_floats(inputs), labels))
+
+
+def corrections(recipe: Recipe, steps: Array) -> tuple[Array, Array]:
+    """What Adam divides its moments by after so many steps: 1 - decay^steps, for either decay."""
+    count = steps.astype(jnp.float32)
+    return 1 - recipe.decay_mean**count, 1 - recipe.decay_square**count
+
+
 def adam(recipe: Recipe, state: State, gradient: Params) -> State:
     """One step of Adam for all networks; elementwise, so that XLA computes the gradients inside it where it can."""
     steps = state.steps + 1
-    first, second = (1 - decay ** steps.astype(jnp.float32) for decay in (recipe.decay_mean, recipe.decay_square))
+    first, second = corrections(recipe, steps)
 
     def over(numbers: Array, leaf: Array) -> Array:
         return numbers.reshape(-1, *[1] * (leaf.ndim - 1))
