@@ -84,4 +84,5 @@ def test_every_blas_runs_on_one_thread():
     with one_blas_thread():
         import scipy.linalg  # noqa: F401
 
-        assert {library["num_threads"] for library in ThreadpoolController().info()} == {1}
+        libraries = ThreadpoolController().select(user_api="blas").info()
+        assert {library["num_threads"] for library in libraries} == {1}

@@ -35,10 +35,14 @@ the same order however the runs went.
   chance    the loss to expect with shuffled labels
 The other columns are the settings of the run.
 
-FILE ends in .csv, .csv.gz or .parquet.
+FILE ends in .csv, .csv.gz or .parquet. With --similarity it holds the
+similarity of the tasks of one set instead, from how the networks of single
+tasks do on the others' test data (mean over seeds); it ends in .csv, .tsv,
+.json or .npz and is ready for `taskorder plan`.
 
 example:
   taskorder export results/quick.sqlite -o quick.csv
+  taskorder export results/quick.sqlite -o set0.csv --similarity 0
 """
 
 
@@ -49,6 +53,7 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("store", metavar="STORE", help="the file that `taskorder run` writes")
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="what to write")
+    parser.add_argument("--similarity", type=int, metavar="SET", help="write the task similarities of this task set")
     parser.set_defaults(run=run)
 
 
@@ -57,14 +62,16 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     from taskorder.store import Store
 
     path = Path(args.output)
-    writer = _writer(path)
+    writer = _writer(path) if args.similarity is None else _write_similarity
     with Store(args.store, create=False) as store:
         entries = sorted((entry for entry in store.entries() if entry.kind.startswith(KIND)), key=_place)
         if not entries:
             raise ValueError(f"`store` must hold finished runs of `taskorder run`, got none in {args.store}.")
-        part = path.with_name(f".{path.name}.{os.getpid()}.part")
+        if args.similarity is not None:
+            entries = _of_set(entries, args.similarity)
+        part = path.with_name(f".{os.getpid()}.part.{path.name}")  # the ending decides the format
         try:
-            writer(part, _parts(store, entries))
+            writer(part, _parts(store, entries) if args.similarity is None else _results(store, entries))
             os.replace(part, path)
         except OSError as problem:
             say(f"error: cannot write {path}: {problem.strerror or problem}")
@@ -94,12 +101,49 @@ def _place(entry: Entry) -> tuple[str, str, int, int]:
     return entry.kind, json.dumps(others, sort_keys=True), entry.params["set"], entry.params["seed"]
 
 
-def _parts(store: Store, entries: list[Entry]) -> Iterator[Columns]:
-    """The columns of one run after the other; only one is in memory."""
-    settings = list(dict.fromkeys(key for entry in entries for key in sorted(entry.params)))
+def _of_set(entries: list[Entry], number: int) -> list[Entry]:
+    """The runs of one task set, which must be of one kind."""
+    chosen = [entry for entry in entries if entry.params["set"] == number]
+    if not chosen:
+        known = sorted({entry.params["set"] for entry in entries})
+        raise ValueError(
+            f"`--similarity` must name a finished task set, got {number}. Sets: {known[0]} to {known[-1]}."
+        )
+    if len({_place(entry)[:2] for entry in chosen}) > 1:
+        raise ValueError("`--similarity` needs a store with one config, got several. Use a store of its own for each.")
+    return chosen
+
+
+def _results(store: Store, entries: list[Entry]) -> Iterator[Columns]:
     for entry in entries:
         result = store.result(entry.digest)
         assert result is not None  # results are never removed
+        yield result
+
+
+def _write_similarity(path: Path, results: Iterator[Columns]) -> None:
+    """Mean over seeds of the zero-shot transfer similarity; beginnings of one task are the single-task networks."""
+    import numpy as np
+
+    from taskorder.similarity.tables import write_similarity
+    from taskorder.similarity.transfer import transfer_ratios, transfer_similarity
+
+    tables, names = [], ()
+    for result in results:
+        names = result["task_set"]["names"]  # type: ignore[call-overload]
+        rows = {text: row for row, text in enumerate(result["beginnings"])}
+        single = [rows[str(task)] for task in range(len(names)) if str(task) in rows]
+        if len(single) < len(names):
+            raise ValueError("`--similarity` needs every task to come first in some order, got too few orders.")
+        losses, chance = (np.array(result[key])[single] for key in ("loss", "chance"))
+        tables.append(transfer_similarity(transfer_ratios(losses, chance)))
+    write_similarity(path, np.mean(tables, axis=0), names)
+
+
+def _parts(store: Store, entries: list[Entry]) -> Iterator[Columns]:
+    """The columns of one run after the other; only one is in memory."""
+    settings = list(dict.fromkeys(key for entry in entries for key in sorted(entry.params)))
+    for entry, result in zip(entries, _results(store, entries), strict=True):
         table = _table(result)
         rows = len(table["order"])
         fixed = {"kind": entry.kind, **{key: entry.params.get(key) for key in settings}}

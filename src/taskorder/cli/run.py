@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 from taskorder.cli.output import CANNOT_WRITE, INTERRUPTED, say
@@ -126,7 +128,11 @@ def _same_data(store: Store, specs: Sequence[RunSpec], inputs: str) -> None:
 
 
 class _Meter:
-    """How far the training is: a bar on a terminal, else a line on stderr now and then."""
+    """How far the training is: a bar on a terminal, else a line on stderr now and then.
+
+    Ctrl-C is remembered and raised at the next report: raised wherever Python happens to be, it may land in a callback
+    of JAX, which swallows it. A second one kills at once.
+    """
 
     def __init__(self, num_trainings: int, label: str, *, draw: bool) -> None:
         self.network_steps = 0
@@ -139,15 +145,25 @@ class _Meter:
         self._start = self._said = time.monotonic()
         self._bar: Progress | None = None
         self._row: TaskID | None = None
+        self._interrupted = False
+        self._previous: Any = None
 
     def __enter__(self) -> _Meter:
+        if threading.current_thread() is threading.main_thread():  # only there may handlers be set
+            self._previous = signal.signal(signal.SIGINT, self._on_interrupt)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
+        if self._previous is not None:
+            signal.signal(signal.SIGINT, self._previous)
         if self._bar is not None:
             self._bar.stop()
+
+    def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
+        self._interrupted = True
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
     def specs(self, done: int, total: int) -> None:
         """`done` of `total` specs are in the store, here or by another process."""
@@ -172,6 +188,8 @@ class _Meter:
         return f"{steps / max(time.monotonic() - self._start, 1e-9):,.0f} network-steps/s"
 
     def _show(self) -> None:
+        if self._interrupted:
+            raise KeyboardInterrupt
         said = f"{self._label}  {self._specs}  {self.pace()}"
         done = self._trainings + self._batch[0]
         now = time.monotonic()
