@@ -6,7 +6,7 @@ import numpy as np
 
 from taskorder import chain, leaves, ring, tree
 
-__all__ = ["chain", "clusters", "factor", "leaves", "ring", "signed", "tree"]
+__all__ = ["chain", "clusters", "factor", "leaves", "plane", "ring", "signed", "tree"]
 
 
 def factor(num_tasks: int, mean: float, rank: int, seed: int = 0) -> np.ndarray:
@@ -26,6 +26,12 @@ def factor(num_tasks: int, mean: float, rank: int, seed: int = 0) -> np.ndarray:
     matrix = covariance / scale / scale[:, None]
     np.fill_diagonal(matrix, 1.0)
     return matrix
+
+
+def plane(num_tasks: int, seed: int = 0) -> np.ndarray:
+    """Gram matrix of random unit vectors in a plane, all within a right angle: rank 2, no entry negative."""
+    angle = np.random.default_rng(seed).uniform(0, np.pi / 2, num_tasks)
+    return np.cos(angle[:, None] - angle)
 
 
 def clusters(num_tasks: int, seed: int = 0, within: float = 0.8, between: float = 0.2, count: int = 4) -> np.ndarray:

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 from common import RESULTS, header, save, seconds, show
-from instances import chain, clusters, factor, leaves, ring, signed, tree
+from instances import chain, clusters, factor, leaves, plane, ring, signed, tree
 
 from taskorder import solve
 from taskorder.ordering import rules
@@ -129,7 +129,7 @@ FAMILIES = {
     "tree .6": lambda P, s: tree(P, 0.6),
     "leaves .8": lambda P, s: leaves(P, 0.8),
     "general Co, rank P": lambda P, s: (factor(P, 0.3, 4 * P, s), factor(P, 0.6, 4 * P, s + 1)),
-    "general Co, rank 2": lambda P, s: (factor(P, 0.3, 4 * P, s), factor(P, 0.6, 2, s + 1)),
+    "general Co, rank 2": lambda P, s: (factor(P, 0.3, 4 * P, s), plane(P, s)),
     "factor .1 k=4P": lambda P, s: factor(P, 0.1, 4 * P, s),
     "factor .3 k=4P": lambda P, s: factor(P, 0.3, 4 * P, s),
     "factor .6 k=4P": lambda P, s: factor(P, 0.6, 4 * P, s),

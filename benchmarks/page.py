@@ -16,7 +16,7 @@ TITLES = {
     ("ordering", "listing"): "All orders: prefixes shared, against the matrix formula for every permutation",
     ("ordering", "proof"): "Proven optimum, against the paper's way (every permutation, the formula with an inverse)",
     ("ordering", "moves"): "Pricing one insertion, against one full evaluation by the recursion (both compiled)",
-    ("ordering", "sizes"): "Largest number of tasks proven within 1 s, for three seeds; `trial` is an earlier attempt of ours",
+    ("ordering", "sizes"): "Largest number of tasks proven within 1 s, for three seeds; `trial`: by an earlier one",
     ("ordering", "sizes60"): "Largest number of tasks proven within 60 s, for one seed",
     ("ordering", "large"): "Too many tasks for a proof: error relative to the best known value, by time limit",
     ("ordering", "growth"): "Growth with the number of tasks: first order, solve for at most 10 s, memory (growth.png)",
@@ -27,9 +27,9 @@ TITLES = {
 }
 INTRO = """# Benchmarks
 
-Written by `python benchmarks/page.py` from `benchmarks/results/*.json`. Ours and the baseline ran side by side in one run;
-the machines are shared, so ratios vary by a few tens of percent from run to run. Families of matrices are defined in
-`benchmarks/instances.py`. The paper's way: every permutation, the matrix formula with an inverse.
+Written by `python benchmarks/page.py` from `benchmarks/results/*.json`. Ours and the baseline ran side by side in one
+run; the machines are shared, so ratios vary by a few tens of percent from run to run. Families of matrices are defined
+in `benchmarks/instances.py`. The paper's way: every permutation, the matrix formula with an inverse.
 """
 
 
