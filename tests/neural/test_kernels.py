@@ -30,7 +30,7 @@ def images(*shape):
     return jnp.asarray(np.random.default_rng(0).integers(0, 256, shape), jnp.uint8)
 
 
-def same(ours, plain):
+def assert_same(ours, plain):
     """Equal to 1e-5 of the largest number."""
     for a, b in zip(jax.tree.leaves(ours), jax.tree.leaves(plain), strict=True):
         assert a.shape == b.shape
@@ -51,7 +51,7 @@ def with_gradients(function, wanted, *arguments):
 def test_the_first_layer(batch, side, depth):
     x = images(2, batch, side, side, depth)
     w, b, wanted = drawn((2, 3, 3, depth, 8), (2, 8), (2, batch, side // 2, side // 2, 8))
-    same(
+    assert_same(
         with_gradients(lambda w, b: conv_kernels.conv_first(x, w, b), wanted, w, b),
         with_gradients(lambda w, b: layer(as_floats(x), w, b), wanted, w, b),
     )
@@ -62,7 +62,7 @@ def test_a_further_layer(batch, side, out):
     x, w, b, wanted = drawn(
         (2, batch, side, side, 8), (2, 3, 3, 8, out), (2, out), (2, batch, side // 2, side // 2, out)
     )
-    same(with_gradients(conv_kernels.conv_pool, wanted, x, w, b), with_gradients(layer, wanted, x, w, b))
+    assert_same(with_gradients(conv_kernels.conv_pool, wanted, x, w, b), with_gradients(layer, wanted, x, w, b))
 
 
 @pytest.mark.parametrize("columns", [8, 512])
@@ -76,8 +76,8 @@ def test_the_dense_update_is_adam(columns):
         x, dy, *state[:3], jnp.stack([recipe.learning_rate / first, 1 / jnp.sqrt(second)], axis=1),
         decay_mean=0.8, decay_square=0.99, epsilon=1e-3,
     )  # fmt: skip
-    same(found, wanted[:3])
-    same(dx, jnp.einsum("nbj,nij->nbi", dy, w))
+    assert_same(found, wanted[:3])
+    assert_same(dx, jnp.einsum("nbj,nij->nbi", dy, w))
 
 
 def test_sides_must_be_powers_of_two():
