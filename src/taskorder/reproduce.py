@@ -167,7 +167,8 @@ def report_text(figures: Sequence[FigureData], folder: str) -> str:
         "Rules in `src/taskorder/experiments/` decide the verdicts, never a hand: from a 95 % interval where there is",
         "one, else from an exact number. A claim of the paper is reproduced or not, a question of our own holds or",
         "does not, and either is undecided where the interval reaches to both sides. Where the paper does not say how",
-        "much it drew, the module says what we chose. [docs/errata.md](docs/errata.md) lists the errors that we found.",
+        "much it drew, the module says what we chose. Some rules were changed after a first look at the results: the",
+        "modules say which. [docs/errata.md](docs/errata.md) lists the errors that we found.",
     ]
     for figure in figures:
         lines += ["", f"## {figure.name}: {figure.title}", "", f"![{figure.title}]({folder}/{figure.name}.png)", ""]

@@ -1,4 +1,8 @@
-"""How a check decides: by the whole 95 % interval, or without one where the number is exact."""
+"""How a check decides: by the whole 95 % interval, or without one where the number is exact.
+
+The verdict "undecided" came with a review, after the first results: until then an interval that reaches to both sides
+read "not reproduced". It changed seven verdicts, none of them to "reproduced".
+"""
 
 from __future__ import annotations
 

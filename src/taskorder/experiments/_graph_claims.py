@@ -24,35 +24,25 @@ SHOWN = 8
 
 def among_best(order: str, source: str) -> Claim:
     """`order` is in the best tenth at every a."""
-
-    def claim(a: Floats, result: dict[str, Any]) -> Check:
-        better = np.array(result["named"][order]["better"])
-        return exact_check(
-            f"{order} is among the best orders (best tenth) at every a",
-            source,
-            f"at most {better.max():.1%} of orders are better (at a = {a[better.argmax()]:.3f}); in the best tenth "
-            f"on {(better <= TENTH).mean():.1%} of the range: {_ranges(a, better <= TENTH)}; the best of all: "
-            f"{_ranges(a, better == 0)}",
-            float(better.max()),
-            bool(better.max() <= TENTH),
-        )
-
-    return claim
+    return _among("best", "better", order, source)
 
 
 def among_worst(order: str, source: str) -> Claim:
     """`order` is in the worst tenth at every a."""
+    return _among("worst", "worse", order, source)
 
+
+def _among(end: str, beyond: str, order: str, source: str) -> Claim:
     def claim(a: Floats, result: dict[str, Any]) -> Check:
-        worse = np.array(result["named"][order]["worse"])
+        share = np.array(result["named"][order][beyond])
         return exact_check(
-            f"{order} is among the worst orders (worst tenth) at every a",
+            f"{order} is among the {end} orders ({end} tenth) at every a",
             source,
-            f"at most {worse.max():.1%} of orders are worse (at a = {a[worse.argmax()]:.3f}); in the worst tenth "
-            f"on {(worse <= TENTH).mean():.1%} of the range: {_ranges(a, worse <= TENTH)}; the worst of all: "
-            f"{_ranges(a, worse == 0)}",
-            float(worse.max()),
-            bool(worse.max() <= TENTH),
+            f"at most {share.max():.1%} of orders are {beyond} (at a = {a[share.argmax()]:.3f}); in the {end} tenth "
+            f"on {(share <= TENTH).mean():.1%} of the range: {_ranges(a, share <= TENTH)}; the {end} of all: "
+            f"{_ranges(a, share == 0)}",
+            float(share.max()),
+            bool(share.max() <= TENTH),
         )
 
     return claim
