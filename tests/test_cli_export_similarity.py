@@ -9,20 +9,23 @@ from taskorder.similarity.tables import read_similarity
 from taskorder.store import Store
 
 
-def result(losses, beginnings=("", "0", "1", "0.1", "1.0")):
-    table = {"": [0.7, 0.7], "0": losses[0], "1": losses[1], "0.1": [0.3, 0.1], "1.0": [0.1, 0.3]}
-    rows = [table[name] for name in beginnings]
-    names = {"names": ["cat-ship", "frog-truck"]}
+def result(losses):
+    chance = [[1.0, 1.0]] * 2
+    tables = {
+        "test": {"accuracy": losses, "loss": losses, "chance": chance},
+        "curvature": {"value": [[0, -4], [-2, 0]]},
+    }
+    rows = [[0.7, 0.7], [0.1, 0.3]]
     return {
-        "task_set": names, "beginnings": list(beginnings), "accuracy": rows, "loss": rows,
-        "chance": [[1.0, 1.0] for _ in rows], "network_steps": 1,
+        "task_set": {"names": ["cat-ship", "frog-truck"]}, "beginnings": ["", "0"], "accuracy": rows, "loss": rows,
+        "chance": rows, "network_steps": 1, "similarities": tables,
     }  # fmt: skip
 
 
 @pytest.fixture
 def store(tmp_path):
     path = tmp_path / "runs.sqlite"
-    specs = [RunSpec("neural.orders.1", {"net": "mlp", "set": s, "seed": seed}) for s, seed in ((0, 0), (0, 1), (4, 0))]
+    specs = [RunSpec("neural.orders.2", {"net": "mlp", "set": s, "seed": seed}) for s, seed in ((0, 0), (0, 1), (4, 0))]
     losses = [[[0.0, 0.25], [0.04, 0.0]], [[0.0, 0.09], [0.09, 0.0]], [[0.0, 1.0], [1.0, 0.0]]]
     with Store(path) as made:
         made.put(specs, [result(one) for one in losses], 1.0)
@@ -45,12 +48,26 @@ def test_bad_requests_are_named(store, tmp_path, capsys):
     assert main(["export", str(store), *out, "--similarity", "2"]) == 2
     assert "`--similarity` must name a finished task set, got 2. Sets: 0 to 4." in capsys.readouterr().err
     with Store(store) as more:
-        spec = RunSpec("neural.orders.1", {"net": "cnn", "set": 4, "seed": 0})
-        few = RunSpec("neural.orders.1", {"net": "mlp", "set": 5, "seed": 0})
-        more.put([spec, few], [result([[0, 1.0], [1.0, 0]]), result([[0, 1.0], [1.0, 0]], ("", "1", "1.0"))], 1.0)
+        spec = RunSpec("neural.orders.2", {"net": "cnn", "set": 4, "seed": 0})
+        more.put([spec], [result([[0, 1.0], [1.0, 0]])], 1.0)
     assert main(["export", str(store), *out, "--similarity", "4"]) == 2
     assert "needs a store with one config" in capsys.readouterr().err
-    assert main(["export", str(store), *out, "--similarity", "5"]) == 2
-    assert "needs every task to come first in some order" in capsys.readouterr().err
+    assert main(["export", str(store), *out, "--similarity", "0", "--by", "1%"]) == 2
+    assert "`--by` must be measured by the run, got 1%. Measured: curvature, test." in capsys.readouterr().err
+    assert main(["export", str(store), *out, "--raw"]) == 2
+    assert "`--by` and `--raw` must come with --similarity SET." in capsys.readouterr().err
     assert not (tmp_path / "s.csv").exists()
     assert main(["export", str(store), "-o", str(tmp_path / "s.xls"), "--similarity", "0"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "wanted"),
+    [
+        (["--raw"], [[0, (0.25 + 0.09) / 2], [(0.04 + 0.09) / 2, 0]]),
+        (["--by", "curvature"], [[1, -1], [-1, 1]]),
+        (["--by", "curvature", "--raw"], [[0, -4], [-2, 0]]),
+    ],
+)
+def test_what_was_measured(store, tmp_path, options, wanted):
+    assert main(["export", str(store), "-o", str(tmp_path / "s.csv"), "--similarity", "0", *options]) == 0
+    np.testing.assert_allclose(read_similarity(tmp_path / "s.csv")[0], wanted)

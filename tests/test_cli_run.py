@@ -81,7 +81,7 @@ def test_run_status_export(here, capsys):
         step, task = int(row["step"]), int(row["task"])
         assert float(row["loss"]) == int(row["set"]) * 1000 + sum(way[:step]) + task / 10
         assert way[int(row["position"]) - 1] == task
-        assert (row["task_name"], row["kind"], row["dataset"]) == (f"task {task}", "neural.orders.1", "digits")
+        assert (row["task_name"], row["kind"], row["dataset"]) == (f"task {task}", "neural.orders.2", "digits")
     assert len({(r["set"], r["seed"], r["order"], r["step"], r["task"]) for r in rows}) == len(rows)
     assert main(["export", "results/tiny.sqlite", "-o", "tiny.csv.gz"]) == 0
     assert gzip.decompress(Path("tiny.csv.gz").read_bytes()) == Path("tiny.csv").read_bytes()

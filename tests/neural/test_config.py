@@ -16,19 +16,22 @@ def test_our_configs_set_every_key(name):
     text = (CONFIGS / f"{name}.toml").read_text()
     assert all(f"\n{key} = " in text for key in runs.known_settings())
     assert len(runs.specs(config)) == config.num_sets
-    assert runs.num_trainings(runs.specs(config)[0]) == 325
+    shares = {name for name in config.similarities if name.endswith("%")}
+    assert runs.num_trainings(runs.specs(config)[0]) == 325 + 5 * (1 + len(shares))  # the tree, and single tasks
 
 
 def test_the_papers_settings():
     for name, net in (("fashion-mnist", "mlp"), ("cifar10", "cnn")):
-        expected = runs.Config(dataset=name, num_sets=100, net=net, epochs=5, batch_size=4, learning_rate=1e-3)
+        measured = ("test", "train", "10%", "1%", "0.1%", "curvature")
+        expected = runs.Config(name, 100, similarities=measured, net=net, epochs=5, batch_size=4, learning_rate=1e-3)
         assert read_config(CONFIGS / f"{name}.toml") == expected
 
 
 def test_whole_numbers_will_do():
     config = config_of({"orders": 7, "learning_rate": 1, "num_tasks": 9, "classes_per_task": 1})
     assert (config.orders, config.learning_rate) == ("7", 1.0)
-    assert runs.num_trainings(runs.specs(config)[0]) <= 7 * 9
+    assert runs.num_trainings(runs.specs(config)[0]) <= 7 * 9 + 9
+    assert config_of({"similarities": ["1%", "curvature"], "reset_adam": True}).similarities == ("1%", "curvature")
 
 
 @pytest.mark.parametrize(
@@ -41,7 +44,15 @@ def test_whole_numbers_will_do():
         ("epochs = 0", "`epochs` must be at least 1, got 0"),
         ("learning_rate = '1e-3'", "`learning_rate` must be a number, got '1e-3'"),
         ("learning_rate = nan", "`learning_rate` must be a positive number, got nan"),
-        ("orders = 0", "`orders` must be all or a positive number, got '0'"),
+        ("orders = 0", "`orders` must be all, a positive number, or one like 30+rules, got '0'"),
+        ("orders = 'rules'", "`orders` must be all, a positive number, or one like 30+rules, got 'rules'"),
+        ("similarities = ['half']", "`similarities` must be test, train, curvature or a share like 1%, got 'half'"),
+        ("similarities = ['200%']", "got '200%'"),
+        ("similarities = ['x%']", "got 'x%'"),
+        ("similarities = ['1%', '1%']", "`similarities` must be different, got 1%, 1%"),
+        ("similarities = 'test'", "`similarities` must be a list of texts in quotes, got 'test'"),
+        ("similarities = [1]", "`similarities` must be a list of texts in quotes, got [1]"),
+        ("reset_adam = 1", "`reset_adam` must be true or false, got 1"),
         ("net = 'vit'", "`net` must be one of mlp, cnn, got 'vit'"),
         ("epochs = ", "`config` must be a TOML file"),
         ("epochs = 1\nepochs = 2", "`config` must be a TOML file"),

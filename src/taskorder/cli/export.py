@@ -10,6 +10,7 @@ import io
 import json
 import os
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -19,8 +20,8 @@ from taskorder.cli.output import CANNOT_WRITE, say
 if TYPE_CHECKING:
     from taskorder.store import Entry, Store
 
-KIND = "neural.orders."
-"""The runs that have tables, in any version."""
+KIND = "neural.orders.2"
+"""The runs that have tables."""
 NUMBERS = ("accuracy", "loss", "chance")
 TABLE = ("order", "step", "task", "task_name", "position", *NUMBERS)
 
@@ -36,13 +37,17 @@ the same order however the runs went.
 The other columns are the settings of the run.
 
 FILE ends in .csv, .csv.gz or .parquet. With --similarity it holds the
-similarity of the tasks of one set instead, from how the networks of single
-tasks do on the others' test data (mean over seeds); it ends in .csv, .tsv,
-.json or .npz and is ready for `taskorder plan`.
+similarity of the tasks of one set instead (mean over seeds); it ends in .csv,
+.tsv, .json or .npz and is ready for `taskorder plan`. --by says how it was
+measured, one of the `similarities` of the run: test (how the networks of
+single tasks do on the others' test data), train, a share of the training data
+like 1%, or curvature (over its largest entry: good for paths, not for errors).
+--raw writes what was measured, row A to column B, not symmetric: losses over
+chance, for `taskorder plan --transfer`, or -g.H.g for curvature.
 
 example:
   taskorder export results/quick.sqlite -o quick.csv
-  taskorder export results/quick.sqlite -o set0.csv --similarity 0
+  taskorder export results/quick.sqlite -o set0.csv --similarity 0 --by test
 """
 
 
@@ -54,6 +59,8 @@ def add(commands: Any) -> None:
     parser.add_argument("store", metavar="STORE", help="the file that `taskorder run` writes")
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="what to write")
     parser.add_argument("--similarity", type=int, metavar="SET", help="write the task similarities of this task set")
+    parser.add_argument("--by", metavar="NAME", help="how the similarity was measured (test)")
+    parser.add_argument("--raw", action="store_true", help="the asymmetric table that was measured")
     parser.set_defaults(run=run)
 
 
@@ -62,7 +69,11 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     from taskorder.store import Store
 
     path = Path(args.output)
-    writer = _writer(path) if args.similarity is None else _write_similarity
+    if args.similarity is None and (args.by is not None or args.raw):
+        raise ValueError("`--by` and `--raw` must come with --similarity SET.")
+    writer = (
+        _writer(path) if args.similarity is None else partial(_write_similarity, by=args.by or "test", raw=args.raw)
+    )
     with Store(args.store, create=False) as store:
         entries = sorted((entry for entry in store.entries() if entry.kind.startswith(KIND)), key=_place)
         if not entries:
@@ -121,23 +132,21 @@ def _results(store: Store, entries: list[Entry]) -> Iterator[Columns]:
         yield result
 
 
-def _write_similarity(path: Path, results: Iterator[Columns]) -> None:
-    """Mean over seeds of the zero-shot transfer similarity; beginnings of one task are the single-task networks."""
+def _write_similarity(path: Path, results: Iterator[Columns], *, by: str, raw: bool) -> None:
+    """The mean over seeds of a similarity, or of what it was computed from."""
     import numpy as np
 
     from taskorder.similarity.tables import write_similarity
-    from taskorder.similarity.transfer import transfer_ratios, transfer_similarity
+    from taskorder.similarity.transfer import measured_table, similarity_from
 
-    tables, names = [], ()
+    found, names = [], ()
     for result in results:
         names = result["task_set"]["names"]  # type: ignore[call-overload]
-        rows = {text: row for row, text in enumerate(result["beginnings"])}
-        single = [rows[str(task)] for task in range(len(names)) if str(task) in rows]
-        if len(single) < len(names):
-            raise ValueError("`--similarity` needs every task to come first in some order, got too few orders.")
-        losses, chance = (np.array(result[key])[single] for key in ("loss", "chance"))
-        tables.append(transfer_similarity(transfer_ratios(losses, chance)))
-    write_similarity(path, np.mean(tables, axis=0), names)
+        tables: Any = result["similarities"]
+        if by not in tables:
+            raise ValueError(f"`--by` must be measured by the run, got {by}. Measured: {', '.join(tables) or 'none'}.")
+        found.append(measured_table(tables[by]) if raw else similarity_from(tables[by]))
+    write_similarity(path, np.mean(found, axis=0), names)
 
 
 def _parts(store: Store, entries: list[Entry]) -> Iterator[Columns]:

@@ -10,7 +10,13 @@ from typing import Any
 from taskorder.neural.runs import Config, known_settings
 
 MAX_BYTES = 100_000
-KINDS = {str: "a text in quotes", int: "a whole number", float: "a number"}
+KINDS = {
+    str: "a text in quotes",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    tuple[str, ...]: "a list of texts in quotes",
+}
 
 
 def read_config(path: str | Path) -> Config:
@@ -47,11 +53,13 @@ def config_of(values: dict[str, Any]) -> Config:
     return Config(**{key: _checked(key, value, types[key]) for key, value in values.items()})
 
 
-def _checked(key: str, value: Any, kind: type) -> Any:
+def _checked(key: str, value: Any, kind: Any) -> Any:
     if key == "orders" and type(value) is int:  # all, or how many
         return str(value)
     if kind is float and type(value) is int:
         return float(value)
+    if kind not in (str, int, float, bool) and isinstance(value, list) and all(type(one) is str for one in value):
+        return tuple(value)
     if type(value) is not kind:
         raise ValueError(f"`{key}` must be {KINDS[kind]}, got {value!r}.")
     return value

@@ -7,24 +7,28 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from numpy.typing import NDArray
 
 from taskorder.checks import Ints
 from taskorder.neural.train import Pool
 
 
-def make_pool(inputs: NDArray[Any], rows: Sequence[Ints], labels: Sequence[Ints]) -> Pool:
-    """A pool of tasks: task t has the examples `rows[t]` of `inputs` with the labels `labels[t]`, at least one each."""
+def make_pool(inputs: NDArray[Any] | Array, rows: Sequence[Ints], labels: Sequence[Ints], *, length: int = 0) -> Pool:
+    """A pool of tasks: task t has the examples `rows[t]` of `inputs` with the labels `labels[t]`, at least one each.
+
+    Equal shapes are compiled once: `length` is the least to pad the tasks to.
+    """
     counts = [len(one) for one in rows]
     if not counts or min(counts) == 0:
         raise ValueError(f"`rows` must give every task at least one example, got {counts}.")
-    n = max(counts)
+    n = max(length, *counts)
 
     def padded(parts: Sequence[Ints]) -> NDArray[np.int32]:
         return np.stack([np.pad(np.asarray(one, np.int32), (0, n - len(one)), mode="wrap") for one in parts])
 
     return Pool(
-        inputs=jnp.asarray(inputs if inputs.dtype == np.uint8 else np.asarray(inputs, np.float32)),
+        inputs=jnp.asarray(inputs, np.uint8 if inputs.dtype == np.uint8 else np.float32),
         rows=jnp.asarray(padded(rows)),
         labels=jnp.asarray(padded(labels)),
         counts=jnp.asarray(np.array(counts, np.int32)),

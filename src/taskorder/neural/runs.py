@@ -1,8 +1,8 @@
 """Runs of the engine on task sets of a data set: a Config gives RunSpecs, RunSpecs give results in plain JSON values.
 
 One run is one task set with one seed, learned in all or many orders (neural/tree.py). Its result holds a row for every
-distinct beginning of an order: accuracy, loss and expected shuffled loss of every task on test data. Beginnings of one
-task are the single-task networks, so every result also holds the table of zero-shot transfer losses.
+distinct beginning of an order: accuracy, loss and expected shuffled loss of every task on test data; and the tables of
+the task similarities that were asked for (neural/estimates.py), whole and asymmetric.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import hashlib
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import lru_cache
 from typing import Any
 
@@ -21,15 +21,21 @@ import numpy as np
 from taskorder.checks import Floats
 from taskorder.datasets import load
 from taskorder.datasets.dataset import Dataset
-from taskorder.datasets.split import TaskSet, draw_task_set, lookup_table, task_indices
+from taskorder.datasets.split import TaskSet, draw_task_set
 from taskorder.machine import describe
+from taskorder.neural.estimates import Tables, measure, share_of, task_pool
 from taskorder.neural.nets import Net, cnn, mlp
-from taskorder.neural.pools import make_pool, stratified_share
-from taskorder.neural.train import Pool, Recipe
-from taskorder.neural.tree import Curriculum, Outcome, train_orders
+from taskorder.neural.train import Recipe
+from taskorder.neural.tree import Curriculum, Outcome, Work, train_orders
+from taskorder.ordering.candidates import PAIRWISE, curvature_orders, pairwise_order, similarity_orders
 from taskorder.records import RunSpec
+from taskorder.similarity.transfer import measured_table, similarity_from
 
 NETS: dict[str, Callable[[Sequence[int], int], Net]] = {"mlp": mlp, "cnn": cnn}
+KIND = "neural.orders.2"
+RULES = "+rules"
+RULE_ORDERS = 10
+"""At most so many for each similarity."""
 CACHE_BYTES = 12_000_000
 """On a CPU, networks that are trained together stay in its cache: this much for their parameters and moments.
 Measured (`python benchmarks/engine.py steps`): the paper's MLP is fastest eight at a time, its CNN one by one."""
@@ -51,13 +57,18 @@ class Config:
     num_tasks: int = 5
     classes_per_task: int = 2
     orders: str = "all"
-    """all, or how many random orders of each set."""
+    """all; or how many random orders of each set, like 30; or these and the orders that the rules choose by each of
+    the similarities, like 30+rules."""
+    similarities: tuple[str, ...] = ("test",)
+    """What to measure of each set: test, train, curvature, or a share of the training data like 1%."""
     num_seeds: int = 1
     """Initial networks and shuffles of each set."""
     net: str = "mlp"
     epochs: int = 5
     batch_size: int = 4
     learning_rate: float = 1e-3
+    reset_adam: bool = False
+    """Whether the optimizer forgets its state between tasks; in the paper it goes on."""
     fraction: float = 1.0
     """Share of the training examples to use, the same share of every class."""
 
@@ -66,8 +77,12 @@ class Config:
             raise ValueError(f"`net` must be one of {', '.join(NETS)}, got {self.net!r}.")
         if not 0 < self.fraction <= 1:
             raise ValueError(f"`fraction` must be above 0 and at most 1, got {self.fraction}.")
-        if self.orders != "all" and not (self.orders.isdigit() and int(self.orders) > 0):
-            raise ValueError(f"`orders` must be all or a positive number, got {self.orders!r}.")
+        if self.orders != "all" and num_random(self.orders) == 0:
+            raise ValueError(f"`orders` must be all, a positive number, or one like 30+rules, got {self.orders!r}.")
+        for name in self.similarities:
+            share_of(name)
+        if len(set(self.similarities)) < len(self.similarities):
+            raise ValueError(f"`similarities` must be different, got {', '.join(self.similarities)}.")
         for name in ("num_sets", "num_tasks", "classes_per_task", "num_seeds", "epochs", "batch_size"):
             if getattr(self, name) < 1:
                 raise ValueError(f"`{name}` must be at least 1, got {getattr(self, name)}.")
@@ -81,7 +96,7 @@ def specs(config: Config) -> list[RunSpec]:
     """One run for each task set and seed."""
     shared = {key: value for key, value in asdict(config).items() if key not in ("num_sets", "num_seeds")}
     return [
-        RunSpec("neural.orders.1", {**shared, "set": number, "seed": seed})
+        RunSpec(KIND, {**shared, "similarities": list(config.similarities), "set": number, "seed": seed})
         for number in range(config.num_sets)
         for seed in range(config.num_seeds)
     ]
@@ -89,28 +104,45 @@ def specs(config: Config) -> list[RunSpec]:
 
 def run_batch(specs: Sequence[RunSpec], report: Any = None) -> list[dict[str, Any]]:
     """Train all the specs together: their networks are one long batch. They must agree in all but set and seed."""
-    shared = {tuple((k, v) for k, v in spec.params.items() if k not in ("set", "seed")) for spec in specs}
-    if len(shared) != 1:
-        raise ValueError(f"`specs` must agree in all but set and seed, got {len(shared)} different settings.")
-    settings = dict(shared.pop())
+    settings = {key: value for key, value in specs[0].params.items() if key not in ("set", "seed")}
+    if any({**settings, **spec.params} != {**spec.params, **settings} for spec in specs):
+        raise ValueError("`specs` must agree in all but set and seed, got different settings.")
     data = _dataset(settings["dataset"])
     sets = [task_set(data, settings, spec.params["set"]) for spec in specs]
-    train, test = pools(data, sets, settings["fraction"])
+    train, test = task_pool(data, sets, share=settings["fraction"]), task_pool(data, sets, "test")
     P = settings["num_tasks"]
     curricula = [
         Curriculum(tuple(range(P * place, P * (place + 1))), orders(settings, spec.params["set"]), _seed(spec.params))
         for place, spec in enumerate(specs)
     ]
     net = _net(settings["net"], train.inputs.shape[1:], settings["classes_per_task"])
-    recipe = Recipe(**{key: settings[key] for key in ("epochs", "batch_size", "learning_rate")})
-    outcomes, work = train_orders(
-        net, train, test, curricula, recipe=recipe, max_networks=networks_that_fit(net), report=report
-    )
+    recipe = Recipe(settings["epochs"], settings["batch_size"], settings["learning_rate"], reset=settings["reset_adam"])
+    work = Work()
+    how: dict[str, Any] = {"max_networks": networks_that_fit(net), "work": work, "report": report}
+    measured = measure(data, sets, curricula, train, test, net, recipe, settings["similarities"], **how)
+    if settings["orders"].endswith(RULES):
+        curricula = [
+            replace(one, orders=tuple(dict.fromkeys([*one.orders, *chosen_orders(tables)])))
+            for one, tables in zip(curricula, measured, strict=True)
+        ]
+    outcomes, _ = train_orders(net, train, test, curricula, recipe=recipe, **how)
     steps = work.network_steps // len(specs)
     return [
-        _result(one, curriculum, outcome, steps)
-        for one, curriculum, outcome in zip(sets, curricula, outcomes, strict=True)
+        {**_result(tasks, one, outcome), "similarities": tables, "network_steps": steps}
+        for tasks, one, outcome, tables in zip(sets, curricula, outcomes, measured, strict=True)
     ]
+
+
+def chosen_orders(tables: Tables) -> list[tuple[int, ...]]:
+    """The orders that the rules choose by any of the measured similarities."""
+    found: list[tuple[int, ...]] = []
+    for one in tables.values():
+        if "value" in one:
+            by_rule = curvature_orders(one["value"])
+        else:
+            by_rule = {**similarity_orders(similarity_from(one)), PAIRWISE: (pairwise_order(measured_table(one)),)}
+        found += [order for orders in by_rule.values() for order in orders]
+    return found
 
 
 @lru_cache(maxsize=2)
@@ -147,14 +179,20 @@ def specs_at_once(config: Config) -> int:
         return 1
     data = _dataset(config.dataset)
     net = _net(config.net, data.train_inputs.shape[1:], config.classes_per_task)
-    widest = math.factorial(config.num_tasks) if config.orders == "all" else int(config.orders)
-    return max(1, networks_that_fit(net) // widest)
+    widest = len(orders(asdict(config), 0)) + config.orders.endswith(RULES) * RULE_ORDERS * len(config.similarities)
+    most = max(1, networks_that_fit(net) // widest)
+    total = config.num_sets * config.num_seeds
+    equal = [size for size in range(most, most // 2, -1) if total % size == 0]
+    return equal[0] if equal else most  # batches of one size need fewer shapes, and so less compiling
 
 
 def num_trainings(spec: RunSpec) -> int:
-    """How many task trainings a spec takes: the distinct beginnings of its orders."""
+    """About how many task trainings a spec takes: the distinct beginnings of its orders, and those of single tasks."""
+    P, names = spec.params["num_tasks"], spec.params["similarities"]
     ways = orders(spec.params, spec.params["set"])
-    return len({way[:length] for way in ways for length in range(1, len(way) + 1)})
+    tree = len({way[:length] for way in ways for length in range(1, P + 1)})
+    rules = RULE_ORDERS * (P - 1) * len(names) if spec.params["orders"].endswith(RULES) else 0
+    return tree + rules + P * len({share_of(name) for name in names})
 
 
 def _seed(params: Mapping[str, Any]) -> int:
@@ -174,34 +212,27 @@ def task_set_of(spec: RunSpec) -> TaskSet:
     return task_set(_dataset(spec.params["dataset"]), spec.params, spec.params["set"])
 
 
+def num_random(orders: str) -> int:
+    """How many random orders a setting asks for; 0 for what is no number.
+
+    >>> num_random("30"), num_random("30+rules"), num_random("all")
+    (30, 30, 0)
+    """
+    digits = orders.removesuffix(RULES)
+    return int(digits) if digits.isdecimal() else 0
+
+
 def orders(settings: Mapping[str, Any], number: int) -> tuple[tuple[int, ...], ...]:
     """The orders to train: all, or distinct random ones."""
     P = settings["num_tasks"]
     if settings["orders"] == "all":
         return tuple(itertools.permutations(range(P)))
     rng = np.random.default_rng([number, P])
-    count = min(int(settings["orders"]), math.factorial(P))
+    count = min(num_random(settings["orders"]), math.factorial(P))
     found: dict[tuple[int, ...], None] = {}
     while len(found) < count:
         found[tuple(rng.permutation(P).tolist())] = None
     return tuple(found)
-
-
-def pools(data: Dataset, sets: Sequence[TaskSet], fraction: float = 1.0) -> tuple[Pool, Pool]:
-    """The tasks of all sets, one after another, to train on and to test on."""
-    made = []
-    for split, share in (("train", fraction), ("test", 1.0)):
-        inputs, labels = getattr(data, f"{split}_inputs"), getattr(data, f"{split}_labels")
-        rows, targets = [], []
-        for one in sets:
-            for place, task in enumerate(one.tasks):
-                chosen = task_indices(labels, task)
-                if share < 1:
-                    chosen = chosen[stratified_share(labels[chosen], share, seed=one.seed * 100 + place)]
-                rows.append(chosen)
-                targets.append(lookup_table(task, data.num_classes)[labels[chosen]])
-        made.append(make_pool(inputs, rows, targets))
-    return made[0], made[1]
 
 
 def networks_that_fit(net: Net, bytes_allowed: float | None = None) -> int:
@@ -222,7 +253,7 @@ def _power_below(count: int) -> int:
     return max(1, min(4096, 1 << max(0, count.bit_length() - 1)))
 
 
-def _result(tasks: TaskSet, curriculum: Curriculum, outcome: Outcome, steps: int) -> dict[str, Any]:
+def _result(tasks: TaskSet, curriculum: Curriculum, outcome: Outcome) -> dict[str, Any]:
     places: dict[tuple[int, ...], tuple[int, int]] = {}
     for row, order in enumerate(curriculum.orders):
         for length in range(len(order) + 1):
@@ -234,7 +265,6 @@ def _result(tasks: TaskSet, curriculum: Curriculum, outcome: Outcome, steps: int
     return {
         "task_set": tasks.to_dict(),
         "beginnings": [".".join(map(str, prefix)) for prefix in places],
-        "network_steps": steps,
         **tables,
     }
 

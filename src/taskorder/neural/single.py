@@ -8,7 +8,7 @@ Hessian of A's loss, both at the network of A, the similarity is -g.H.g, average
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
@@ -19,10 +19,13 @@ from jax import Array, lax
 from taskorder.checks import Floats
 from taskorder.neural.evaluate import evaluate
 from taskorder.neural.nets import Net, Params
-from taskorder.neural.train import Pool, Recipe, State, as_floats, cross_entropy, start, train_task
+from taskorder.neural.train import Pool, Recipe, State, as_floats, cross_entropy
+from taskorder.neural.tree import Curriculum, Node, tasks_of, walk
 
-CHUNK = 256
-"""Examples of a task that curvature sees at once."""
+CURVATURE = "curvature"
+"""The name of its table."""
+EXAMPLES_AT_ONCE = 4096
+"""Examples of a task that curvature sees at once, of all networks together."""
 
 
 def train_single(
@@ -33,21 +36,20 @@ def train_single(
     recipe: Recipe = Recipe(),  # noqa: B008 (frozen)
 ) -> State:
     """One network for each of `tasks` (places in the pool), all from the same initial network; P networks."""
-    counts = np.asarray(train.counts)[list(tasks)]
-    if counts.min() < recipe.batch_size:
-        raise ValueError(f"`batch_size` must be at most the {counts.min()} examples of the smallest task.")
-    parts: list[State] = []
-    order: list[int] = []
-    for steps in np.unique(counts // recipe.batch_size).tolist():
-        chosen = np.flatnonzero(counts // recipe.batch_size == steps)
-        keys = jnp.stack([jax.random.fold_in(jax.random.key(seed * 1000), 1 + int(p)) for p in chosen])
-        state = start(net, jnp.stack([jax.random.key(seed)] * len(chosen)))
-        places = jnp.asarray(np.asarray(tasks)[chosen])
-        streams = jnp.arange(len(chosen))
-        parts.append(train_task(net, recipe, state, train, streams, keys, places, jnp.asarray(steps)))
-        order += chosen.tolist()
-    whole = jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *parts)
-    return State(*whole).take(jnp.asarray(np.argsort(order)))
+    parts: dict[int, State] = {}
+
+    def keep(nodes: Sequence[Node], state: State) -> None:
+        for row, node in enumerate(nodes):
+            if node.prefix:
+                parts[node.prefix[0]] = state.take(jnp.asarray([row]))
+
+    walk(net, train, [single_tasks(tasks, seed)], keep, recipe=recipe)
+    return jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *(parts[task] for task in range(len(tasks))))
+
+
+def single_tasks(tasks: Sequence[int], seed: int = 0) -> Curriculum:
+    """Every task alone: the first level of the order tree."""
+    return Curriculum(tuple(tasks), tuple((task,) for task in range(len(tasks))), seed)
 
 
 def transfer_losses(net: Net, networks: State, pool: Pool, tasks: Sequence[int]) -> tuple[Floats, Floats]:
@@ -57,6 +59,43 @@ def transfer_losses(net: Net, networks: State, pool: Pool, tasks: Sequence[int])
     """
     scores = evaluate(net, networks.params, pool, jnp.asarray([list(tasks)] * len(tasks)))
     return np.asarray(scores.loss, np.float64), np.asarray(scores.chance, np.float64)
+
+
+def transfer_tables(
+    net: Net,
+    train: Pool,
+    curricula: Sequence[Curriculum],
+    pools: Mapping[str, Pool],
+    curvature: Pool | None = None,
+    **how: Any,
+) -> list[dict[str, dict[str, Floats]]]:
+    """For each curriculum of single tasks, for each of `pools`, (P, P) tables: row A, column B is network A on task B.
+
+    A pool gives the tables accuracy, loss and chance; `curvature` one more entry with the table value. `how` goes to
+    `tree.walk`.
+    """
+    found: list[dict[str, dict[str, Floats]]] = [{} for _ in curricula]
+
+    def put(name: str, kind: str, nodes: Sequence[Node], table: Array) -> None:
+        for node, row in zip(nodes, np.asarray(table, np.float64), strict=False):
+            tables = found[node.curriculum].setdefault(name, {})
+            tables.setdefault(kind, np.zeros((len(row), len(row))))[node.prefix[0]] = row
+
+    def measure(nodes: Sequence[Node], state: State) -> None:
+        if not nodes[0].prefix:
+            return
+        tasks = tasks_of(curricula, nodes, state)
+        for name, pool in pools.items():
+            for kind, table in evaluate(net, state.params, pool, tasks)._asdict().items():
+                put(name, kind, nodes, table)
+        if curvature is not None:
+            places = np.array([node.prefix[0] for node in nodes])
+            own = tasks[jnp.arange(len(tasks)), jnp.asarray(np.pad(places, (0, len(tasks) - len(places)), mode="edge"))]
+            columns = [_curvature(net, state.params, curvature, own, other) for other in tasks.T]
+            put(CURVATURE, "value", nodes, jnp.stack(columns, axis=1))
+
+    walk(net, train, curricula, measure, **how)
+    return found
 
 
 def curvature_similarity(net: Net, networks: State, pool: Pool, tasks: Sequence[int]) -> Floats:
@@ -69,20 +108,20 @@ def curvature_similarity(net: Net, networks: State, pool: Pool, tasks: Sequence[
 @functools.partial(jax.jit, static_argnames=("net",))
 def _curvature(net: Net, params: Params, pool: Pool, own: Array, other: Array) -> Array:
     """(N,) -g.H.g of N networks: g from task `other[i]`, H from task `own[i]`."""
+    size = max(1, min(pool.rows.shape[1], EXAMPLES_AT_ONCE // len(own)))
 
     def one(params: Params, own: Array, other: Array) -> Array:
-        direction = mean_gradient(net, params, pool, other)
-        _, bent = jax.jvp(lambda p: mean_gradient(net, p, pool, own), (params,), (direction,))
+        direction = mean_gradient(net, params, pool, other, size)
+        _, bent = jax.jvp(lambda p: mean_gradient(net, p, pool, own, size), (params,), (direction,))
         products = jax.tree.map(lambda g, b: (g * b).sum(), direction, bent)
         return -functools.reduce(jnp.add, jax.tree.leaves(products))
 
     return jax.vmap(one)(params, own, other)
 
 
-def mean_gradient(net: Net, params: Params, pool: Pool, task: Array) -> Params:
-    """The gradient of the mean loss over all examples of a task, for one network."""
+def mean_gradient(net: Net, params: Params, pool: Pool, task: Array, size: int) -> Params:
+    """The gradient of the mean loss over all examples of a task, for one network; `size` examples at a time."""
     n = pool.rows.shape[1]
-    size = min(CHUNK, n)
 
     def chunk_loss(params: Params, begin: Array) -> Array:
         places = begin + jnp.arange(size)

@@ -28,7 +28,7 @@ class State(NamedTuple):
     square: Params
     """Adam's second moment."""
     steps: Array
-    """(N,) int32 steps taken so far; tasks follow each other without a reset, as in the paper."""
+    """(N,) int32 steps that Adam has taken."""
 
     def take(self, rows: Array) -> State:
         """The networks at `rows`, copied; a row may come several times: that is how an order branches."""
@@ -45,6 +45,8 @@ class Recipe:
     decay_mean: float = 0.9
     decay_square: float = 0.999
     epsilon: float = 1e-8
+    reset: bool = False
+    """Whether Adam starts afresh with every task; in the paper it goes on."""
 
 
 class Pool(NamedTuple):
@@ -96,6 +98,8 @@ def train_task(
 
     streams: (N,) positions in the streams. keys, tasks: (S,) random key and task of each stream.
     """
+    if recipe.reset:
+        state = State(state.params, *jax.tree.map(jnp.zeros_like, tuple(state[1:])))
     train_step = net.step or functools.partial(gradient_step, net.apply)
 
     def run_epoch(epoch: Array, state: State) -> State:

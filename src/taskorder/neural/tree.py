@@ -7,15 +7,16 @@ Where a level has more networks than fit, it is cut into parts and each part is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
-from taskorder.checks import Floats
+from taskorder.checks import Floats, Ints
 from taskorder.neural.evaluate import evaluate
 from taskorder.neural.nets import Net
 from taskorder.neural.train import Pool, Recipe, State, start, train_task
@@ -56,22 +57,29 @@ class Work:
     network_steps: int = 0
 
 
-class _Node(NamedTuple):
+class Node(NamedTuple):
+    """A beginning of an order of one of the curricula: one network."""
+
     curriculum: int
     prefix: Prefix
 
 
+Visit = Callable[[Sequence[Node], State], None]
+"""Called with the networks of some beginnings as soon as they are trained. There may be more networks than beginnings:
+the last is repeated. Must copy what it wants to keep: the walk overwrites the networks."""
+
+
 @dataclass
-class _Run:
+class _Walk:
     net: Net
-    recipe: Recipe
     train: Pool
-    test: Pool
     curricula: Sequence[Curriculum]
+    visit: Visit
+    recipe: Recipe
     max_networks: int
+    work: Work
     report: Callable[[Work], object] | None
-    work: Work = field(default_factory=Work)
-    scores: dict[_Node, Outcome] = field(default_factory=dict)
+    counts: Ints
 
 
 def train_orders(
@@ -82,32 +90,63 @@ def train_orders(
     *,
     recipe: Recipe = Recipe(),  # noqa: B008 (frozen)
     max_networks: int = 512,
+    work: Work | None = None,
     report: Callable[[Work], object] | None = None,
 ) -> tuple[list[Outcome], Work]:
     """Test accuracy and loss of every task after every visit of every order, for each curriculum, and the work it took.
 
     max_networks: networks in training at the same time; memory holds about three times their states.
     """
-    run = _Run(net, recipe, train, test, curricula, max_networks, report)
-    roots = [_Node(number, ()) for number in range(len(curricula))]
+    scores: dict[Node, Outcome] = {}
+
+    def score(nodes: Sequence[Node], state: State) -> None:
+        found = [np.asarray(table) for table in evaluate(net, state.params, test, tasks_of(curricula, nodes, state))]
+        for row, node in enumerate(nodes):
+            scores[node] = Outcome(*(table[row] for table in found))
+
+    work = work or Work()
+    walk(net, train, curricula, score, recipe=recipe, max_networks=max_networks, work=work, report=report)
+    return [_outcome(scores, number, one.orders) for number, one in enumerate(curricula)], work
+
+
+def walk(
+    net: Net,
+    train: Pool,
+    curricula: Sequence[Curriculum],
+    visit: Visit,
+    *,
+    recipe: Recipe = Recipe(),  # noqa: B008 (frozen)
+    max_networks: int = 512,
+    work: Work | None = None,
+    report: Callable[[Work], object] | None = None,
+) -> None:
+    """Train every distinct beginning of the orders once, and show it to `visit`; the empty ones come first."""
+    counts = np.asarray(train.counts)
+    run = _Walk(net, train, curricula, visit, recipe, max_networks, work or Work(), report, counts)
+    roots = [Node(number, ()) for number in range(len(curricula))]
     for begin in range(0, len(roots), max_networks):
         nodes = roots[begin : begin + max_networks]
         keys = jnp.stack([jax.random.key(curricula[node.curriculum].seed) for node in nodes])
         state = start(net, keys)
-        _score(run, nodes, state)
+        visit(nodes, state)
         _grow(run, nodes, state)
-    return [_outcome(run, number) for number in range(len(curricula))], run.work
 
 
-def _grow(run: _Run, nodes: list[_Node], state: State) -> None:
+def tasks_of(curricula: Sequence[Curriculum], nodes: Sequence[Node], state: State) -> Array:
+    """(N, P) places in the pools of the tasks that each network of `state` is about."""
+    tasks = [curricula[node.curriculum].tasks for node in nodes]
+    return jnp.asarray(tasks + tasks[-1:] * (len(state.steps) - len(tasks)))
+
+
+def _grow(run: _Walk, nodes: list[Node], state: State) -> None:
     """Train every beginning that is one visit longer than one of `nodes`, whose networks are in `state`."""
     depth = len(nodes[0].prefix)
-    children: dict[_Node, int] = {}
+    children: dict[Node, int] = {}
     for row, node in enumerate(nodes):
         for order in run.curricula[node.curriculum].orders:
             if order[:depth] == node.prefix and len(order) > depth:
-                children.setdefault(_Node(node.curriculum, order[: depth + 1]), row)
-    by_steps: dict[int, list[_Node]] = {}
+                children.setdefault(Node(node.curriculum, order[: depth + 1]), row)
+    by_steps: dict[int, list[Node]] = {}
     for child in children:
         by_steps.setdefault(_num_steps(run, child), []).append(child)
     for num_steps, group in by_steps.items():
@@ -117,7 +156,7 @@ def _grow(run: _Run, nodes: list[_Node], state: State) -> None:
             try:
                 parents = _padded([children[child] for child in part], run.max_networks)
                 grown = _trained(run, part, state.take(jnp.asarray(parents)), num_steps)
-                _score(run, part, grown)
+                run.visit(part, grown)
             except jax.errors.JaxRuntimeError as problem:
                 if "RESOURCE_EXHAUSTED" not in str(problem) or run.max_networks == 1:
                     raise
@@ -131,14 +170,14 @@ def _grow(run: _Run, nodes: list[_Node], state: State) -> None:
             _grow(run, part, grown)
 
 
-def _num_steps(run: _Run, node: _Node) -> int:
-    count = int(run.train.counts[run.curricula[node.curriculum].tasks[node.prefix[-1]]])
+def _num_steps(run: _Walk, node: Node) -> int:
+    count = int(run.counts[run.curricula[node.curriculum].tasks[node.prefix[-1]]])
     if count < run.recipe.batch_size:
         raise ValueError(f"`batch_size` must be at most the {count} examples of the smallest task.")
     return count // run.recipe.batch_size
 
 
-def _trained(run: _Run, nodes: list[_Node], state: State, num_steps: int) -> State:
+def _trained(run: _Walk, nodes: list[Node], state: State, num_steps: int) -> State:
     """The networks after their last task."""
     streams: dict[tuple[int, int, int], int] = {}
     places = []
@@ -148,7 +187,7 @@ def _trained(run: _Run, nodes: list[_Node], state: State, num_steps: int) -> Sta
         key = (curriculum.seed * 1000 + visit - 1, position, curriculum.tasks[position])
         places.append(streams.setdefault(key, len(streams)))
     table = list(streams)
-    table += table[-1:] * (_bucket(len(table)) - len(table))
+    table += table[-1:] * (bucket(len(table)) - len(table))
     keys = jnp.stack([jax.random.fold_in(jax.random.key(seed), 1 + position) for seed, position, _ in table])
     tasks = jnp.asarray([task for _, _, task in table])
     chosen = jnp.asarray(_padded(places, run.max_networks))
@@ -156,25 +195,21 @@ def _trained(run: _Run, nodes: list[_Node], state: State, num_steps: int) -> Sta
     return trained
 
 
-def _score(run: _Run, nodes: list[_Node], state: State) -> None:
-    tasks = [run.curricula[node.curriculum].tasks for node in nodes]
-    tasks += tasks[-1:] * (len(state.steps) - len(tasks))
-    found = [np.asarray(table) for table in evaluate(run.net, state.params, run.test, jnp.asarray(tasks))]
-    for row, node in enumerate(nodes):
-        run.scores[node] = Outcome(*(table[row] for table in found))
-
-
-def _outcome(run: _Run, number: int) -> Outcome:
-    orders = run.curricula[number].orders
-    path = [[run.scores[_Node(number, order[:s])] for s in range(len(order) + 1)] for order in orders]
+def _outcome(scores: Mapping[Node, Outcome], number: int, orders: Sequence[Prefix]) -> Outcome:
+    path = [[scores[Node(number, order[:s])] for s in range(len(order) + 1)] for order in orders]
     return Outcome(*(np.array([[getattr(s, name) for s in row] for row in path]) for name in Outcome._fields))
 
 
-def _bucket(count: int) -> int:
-    """The next power of two: few shapes, so that little is compiled."""
-    return 1 << (count - 1).bit_length()
+def bucket(count: int) -> int:
+    """The next power of two up to 32, then the next eighth of an octave: few shapes, so that little is compiled.
+
+    >>> [bucket(count) for count in (5, 20, 100, 161)]
+    [8, 32, 104, 176]
+    """
+    grain = 1 << (count - 1).bit_length() if count <= 32 else 1 << (count.bit_length() - 4)
+    return -(-count // grain) * grain
 
 
 def _padded(values: list[int], most: int) -> list[int]:
     """The values, with the last repeated up to a bucket, but never more than `most`."""
-    return values + values[-1:] * (min(_bucket(len(values)), max(most, len(values))) - len(values))
+    return values + values[-1:] * (min(bucket(len(values)), max(most, len(values))) - len(values))

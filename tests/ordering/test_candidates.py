@@ -1,0 +1,51 @@
+"""The orders that the literature's rules choose, against listing all orders."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from taskorder import chain, solve
+from taskorder.ordering.candidates import curvature_orders, pairwise_order, similarity_orders
+
+
+def preference(ratios, order):
+    return sum(ratios[b][a] - ratios[a][b] for a, b in itertools.combinations(order, 2))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_pairwise_is_the_best_of_all_orders(seed):
+    ratios = np.random.default_rng(seed).random((6, 6))
+    best = max(preference(ratios, order) for order in itertools.permutations(range(6)))
+    assert preference(ratios, pairwise_order(ratios)) == pytest.approx(best)
+
+
+def test_pairwise_refuses_what_would_take_too_long():
+    with pytest.raises(ValueError, match="at most 14 tasks for the pairwise order, got 15"):
+        pairwise_order(np.zeros((15, 15)))
+
+
+def test_path_rules_have_both_directions_the_better_one_first():
+    found = similarity_orders(chain(5, 0.7))
+    for rule in ("max-path", "min-path"):
+        chosen, other = found[rule]
+        assert chosen == other[::-1] == solve(chain(5, 0.7), rule).order
+    assert found["optimal"] == (solve(chain(5, 0.7)).order,)
+
+
+def test_estimates_below_minus_one_are_taken_as_minus_one():
+    table = np.array([[1, -1.7, 0.2], [-1.7, 1, 0.1], [0.2, 0.1, 1]])
+    assert similarity_orders(table) == similarity_orders(np.maximum(table, -1))
+
+
+def test_curvature_paths_are_the_extremes_of_all_paths():
+    table = -np.random.default_rng(3).random((5, 5))
+    both = (table + table.T) / 2
+
+    def length(order):
+        return -sum(both[a, b] for a, b in itertools.pairwise(order))
+
+    found = curvature_orders(table)
+    lengths = [length(order) for order in itertools.permutations(range(5))]
+    assert length(found["curvature-max-path"][0]) == pytest.approx(max(lengths))
+    assert length(found["curvature-min-path"][1]) == pytest.approx(min(lengths))
