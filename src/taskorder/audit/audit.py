@@ -1,0 +1,163 @@
+"""The audit: everything that results in several orders say about the order, in one record."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+
+import numpy as np
+
+from taskorder.audit.comparisons import (
+    OrderScore,
+    OrderTest,
+    PairTest,
+    Regret,
+    order_test,
+    pair_test,
+    regret_of,
+    scores,
+)
+from taskorder.audit.components import (
+    Component,
+    Design,
+    Split,
+    crossed_split,
+    design_of,
+    nested_split,
+    seeds_only,
+)
+from taskorder.audit.disparity import Disparity, disparities
+from taskorder.audit.power import Needs, needs
+from taskorder.audit.results import Results
+from taskorder.audit.verdict import lines_of, verdict_of
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What the order does to the final average accuracy. Accuracies are shares from 0 to 1."""
+
+    design: Design
+    """crossed: every order with every seed; nested: runs within orders; else what is missing to tell them apart."""
+    num_orders: int
+    num_seeds: int
+    num_runs: int
+    num_tasks: int
+    mean: float
+    std: float
+    """Of the final average accuracy over all runs."""
+    components: tuple[Component, ...]
+    """order, seed and rest (crossed), order and seed (nested), or seed (one order)."""
+    test: OrderTest | None
+    orders: tuple[OrderScore, ...]
+    """Best first."""
+    disparity: tuple[Disparity, ...]
+    """By task."""
+    aopd: Disparity | None
+    mopd: Disparity | None
+    regret: Regret | None
+    pairs: tuple[PairTest, ...]
+    needs: Needs | None
+    verdict: str
+    notes: tuple[str, ...] = ()
+
+    def summary(self) -> str:
+        """Lines for people."""
+        return "\n".join([*lines_of(self), self.verdict])
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """JSON text of all fields."""
+        return json.dumps(asdict(self), indent=indent, allow_nan=False)
+
+
+def audit_results(
+    results: Results,
+    *,
+    used: str | None = None,
+    compare: Sequence[tuple[str, str]] = (),
+    difference: float = 0.01,
+    seed: int = 0,
+) -> Audit:
+    """The audit of results of one experiment.
+
+    `used` is the order whose regret is asked for, `compare` pairs of orders to test, `difference` the difference in
+    final average accuracy (0.01 is one point) that a comparison should be able to see.
+
+    >>> from taskorder.audit.results import Results
+    >>> rng = np.random.default_rng(0)
+    >>> accuracy = 0.8 + 0.05 * rng.standard_normal((6, 1, 1)) + 0.01 * rng.standard_normal((6, 4, 3))
+    >>> results = Results(tuple("ABCDEF"), tuple("1234"), tuple("xyz"), tuple("xyz"), accuracy)
+    >>> print(audit_results(results).verdict)  # doctest: +NORMALIZE_WHITESPACE
+    Order matters: it makes ...
+    """
+    if not 0 < difference < 1:
+        raise ValueError(f"`difference` must be above 0 and below 1 (0.01 is one point), got {difference}.")
+    whole = results.accuracy.mean(axis=2)
+    design, rows, columns = design_of(whole)
+    table, orders = whole[np.ix_(rows, columns)], tuple(results.orders[row] for row in rows)
+    num_runs = int((~np.isnan(table)).sum())
+    notes = [*results.notes, *_left_out(int((~np.isnan(whole)).sum()), num_runs)]
+    split = _split(design, table, seed)
+    replicated = design in ("crossed", "nested")
+    parts: tuple[Disparity, ...] = ()
+    aopd = mopd = None
+    if len(orders) > 1:
+        cells = results.accuracy[np.ix_(rows, columns)]
+        parts, aopd, mopd = disparities(
+            cells, results.task_names, replicated=replicated, crossed=design == "crossed", seed=seed
+        )
+    plain = Audit(
+        design=design,
+        num_orders=len(orders),
+        num_seeds=len(columns),
+        num_runs=num_runs,
+        num_tasks=len(results.tasks),
+        mean=float(np.nanmean(table)),
+        std=float(np.nanstd(table, ddof=1)) if num_runs > 1 else 0.0,
+        components=() if split is None else split.components,
+        test=order_test(split) if split is not None and replicated else None,
+        orders=scores(table, orders, split if replicated else None),
+        disparity=parts,
+        aopd=aopd,
+        mopd=mopd,
+        regret=None if used is None else _regret(results, used, table, orders, design),
+        pairs=tuple(
+            pair_test(whole, results.orders, results.find(a, "--compare"), results.find(b, "--compare"))
+            for a, b in compare
+        ),
+        needs=_needs(split, design, difference, len(orders[0].split(">"))),
+        verdict="",
+        notes=tuple(notes),
+    )
+    return replace(plain, verdict=verdict_of(plain))
+
+
+def _left_out(there: int, kept: int) -> list[str]:
+    if there == kept:
+        return []
+    return [f"{there - kept} of {there} runs are left out: some orders and seeds lack others' runs"]
+
+
+def _split(design: Design, table: np.ndarray, seed: int) -> Split | None:
+    if design == "crossed":
+        return crossed_split(table, seed)
+    if design == "nested":
+        return nested_split(table, seed)
+    return seeds_only(table[~np.isnan(table)], seed) if design == "one order" else None
+
+
+def _regret(results: Results, used: str, table: np.ndarray, orders: tuple[str, ...], design: Design) -> Regret:
+    name = results.orders[results.find(used, "--used")]
+    if name not in orders:
+        raise ValueError(f"`--used` must name an order with the seeds of the others, got {used!r}. Run it with them.")
+    return regret_of(table, orders, orders.index(name), crossed=design == "crossed")
+
+
+def _needs(split: Split | None, design: Design, difference: float, num_tasks: int) -> Needs | None:
+    if split is None or design not in ("crossed", "nested"):
+        return None
+    paired = design == "crossed"
+    order, by, rest = (split.variance(source) for source in ("order", "seed", "rest"))
+    found = needs(order, by, rest, difference, paired=paired)
+    return replace(found, possible_orders=math.factorial(num_tasks)) if 1 < num_tasks <= 10 else found

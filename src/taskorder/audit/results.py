@@ -1,0 +1,261 @@
+"""Results of training in several orders with several seeds, from rows: one for each run and task.
+
+Columns order (like 2>0>1, or names), seed, task and accuracy (shares or percent, after the last task). A column step,
+as `taskorder export` writes it, keeps the rows of the last step; other columns must not make two rows alike.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from taskorder.checks import Floats
+
+NEEDED = ("order", "seed", "task", "accuracy")
+MEASURED = ("step", "task_name", "position", "loss", "chance")
+"""What an export has in each row besides; its other columns are settings, and one value of each is one experiment."""
+SHOWN = 6
+"""Values of a column that a message names."""
+
+Row = tuple[int, Mapping[str, str]]
+"""The line in the file, and the cells by column."""
+
+
+@dataclass(frozen=True)
+class Results:
+    """Final accuracies, as shares, by order, seed and task."""
+
+    orders: tuple[str, ...]
+    seeds: tuple[str, ...]
+    tasks: tuple[str, ...]
+    task_names: tuple[str, ...]
+    accuracy: Floats
+    """(orders, seeds, tasks); NaN for the whole run where an order was not run with a seed."""
+    notes: tuple[str, ...] = ()
+
+    def find(self, order: str, option: str) -> int:
+        """The index of an order, by task numbers or task names."""
+        named = dict(zip(self.task_names, self.tasks, strict=True))
+        steps = _steps(order)
+        for way in (steps, tuple(named.get(step, step) for step in steps)):
+            if ">".join(way) in self.orders:
+                return self.orders.index(">".join(way))
+        known = ", ".join(self.orders[:SHOWN]) + (", ..." if len(self.orders) > SHOWN else "")
+        raise ValueError(f"`{option}` must name an order of the results, got {order!r}. Orders: {known}.")
+
+
+def needed_columns(columns: Iterable[str], label: str) -> None:
+    """Refuse a table without the columns that every one must have."""
+    found = list(columns)
+    missing = [name for name in NEEDED if name not in found]
+    if missing:
+        raise ValueError(
+            f"`{label}` must have the columns {', '.join(NEEDED)}, got no {missing[0]!r} among: "
+            f"{', '.join(found)[:120]}."
+        )
+
+
+def results_from_rows(rows: Iterable[Row], label: str, where: Mapping[str, str] | None = None) -> Results:
+    """The results in rows of text cells; `label` is what messages call their source."""
+    kept: dict[tuple[str, str, str], tuple[int, float, Mapping[str, str]]] = {}
+    values: dict[str, dict[str, None]] = {}
+    names: dict[str, str] = {}
+    tasks_of: tuple[str, ...] | None = None
+    any_row = False
+    for line, cells in rows:
+        any_row = True
+        if not _chosen(cells, where or {}, label):
+            continue
+        steps = _order(cells["order"], line, label)
+        if "step" in cells and not _is_last(cells["step"], steps, line, label):
+            continue
+        tasks = tuple(sorted(steps)) if len(steps) > 1 else ()  # an order with a name of its own lists no tasks
+        if tasks != (tasks if tasks_of is None else tasks_of):
+            raise ValueError(
+                f"`{label}` must have the same tasks in every order, got {cells['order']!r} on line {line} "
+                f"after orders of {', '.join((tasks_of or ('no tasks',))[:SHOWN])}."
+            )
+        tasks_of = tasks
+        if tasks_of and cells["task"] not in tasks_of and cells.get("task_name") not in tasks_of:
+            raise ValueError(
+                f"`{label}` must name tasks as in the orders, got task {cells['task']!r} on line {line}, "
+                f"which is not in {cells['order']!r}."
+            )
+        key = (">".join(steps), cells["seed"], cells["task"])
+        accuracy = _number(cells["accuracy"], line, label)
+        if not cells["seed"] or not cells["task"]:
+            raise ValueError(f"`{label}` must have a seed and a task in every row, got a blank on line {line}.")
+        if key in kept:
+            raise ValueError(_twice(key, kept[key], (line, cells), label))
+        kept[key] = line, accuracy, cells
+        names[cells["task"]] = cells.get("task_name") or cells["task"]
+        for column, cell in cells.items():
+            seen = values.setdefault(column, {})
+            if len(seen) <= SHOWN:
+                seen[cell] = None
+    if not kept:
+        raise ValueError(_nothing(any_row, where, label))
+    notes = _one_experiment(values, label)
+    return _table(kept, names, notes, label)
+
+
+def _chosen(cells: Mapping[str, str], where: Mapping[str, str], label: str) -> bool:
+    needed_columns(cells, label)
+    for column, value in where.items():
+        if column not in cells:
+            raise ValueError(f"`--where` must name a column, got {column!r}. Columns: {', '.join(cells)[:120]}.")
+        if cells[column] != value:
+            return False
+    return True
+
+
+def _steps(order: str) -> tuple[str, ...]:
+    """The tasks of an order: 2>0>1, or with arrows like A -> B."""
+    return tuple(part.strip() for part in re.split(r"-?>", order))
+
+
+def _order(text: str, line: int, label: str) -> tuple[str, ...]:
+    steps = _steps(text)
+    if not all(steps) or len(set(steps)) < len(steps):
+        raise ValueError(
+            f"`{label}` must have orders like 2>0>1 with each task once, got {text!r} on line {line}. "
+            "Or give each order a name without >."
+        )
+    return steps
+
+
+def _is_last(step: str, steps: Sequence[str], line: int, label: str) -> bool:
+    if len(steps) == 1:
+        raise ValueError(
+            f"`{label}` must have orders like 2>0>1 beside a column step, got {steps[0]!r} on line {line}. "
+            "Or keep the rows of the last step and drop the column."
+        )
+    if not step.isdecimal():
+        raise ValueError(f"`{label}` must have whole numbers as steps, got {step!r} on line {line}.")
+    return int(step) == len(steps)
+
+
+def _number(cell: str, line: int, label: str) -> float:
+    try:
+        number = float(cell)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number <= 100:
+        raise ValueError(
+            f"`{label}` must have accuracies from 0 to 1 or from 0 to 100, got {cell!r} on line {line}. "
+            "Run it again or drop the row."
+        )
+    return number
+
+
+def _twice(key: tuple[str, str, str], old: tuple[int, float, Mapping[str, str]], new: Row, label: str) -> str:
+    differs = [name for name, cell in new[1].items() if cell != old[2].get(name) and name not in (*NEEDED, *MEASURED)]
+    column = differs[0] if differs else ""
+    fix = f"Choose one with --where {column}={old[2].get(column, '')}." if differs else "Drop one of them."
+    return (
+        f"`{label}` must have one row for each order, seed and task, got order {key[0]}, seed {key[1]}, task {key[2]} "
+        f"on lines {old[0]} and {new[0]}. {fix}"
+    )
+
+
+def _nothing(any_row: bool, where: Mapping[str, str] | None, label: str) -> str:
+    if not any_row:
+        return f"`{label}` must have rows of results below a header, got none."
+    if where:
+        chosen = ", ".join(f"{column}={value}" for column, value in where.items())
+        return f"`--where` must leave rows of a last step, got none for {chosen}."
+    return (
+        f"`{label}` must have rows of the last step of an order, got none. "
+        "Steps count from 1, so the last one is the number of tasks."
+    )
+
+
+def _one_experiment(values: Mapping[str, Mapping[str, None]], label: str) -> list[str]:
+    """Refuse an export of several experiments; note other columns that vary."""
+    notes = []
+    for column, cells in values.items():
+        if column in (*NEEDED, *MEASURED) or len(cells) == 1:
+            continue
+        shown = ", ".join(list(cells)[:SHOWN]) + (", ..." if len(cells) > SHOWN else "")
+        if "kind" in values and "set" in values:  # an export: other settings are other experiments
+            first = next(iter(cells))
+            raise ValueError(
+                f"`{label}` must hold one experiment, got several with {column} {shown}. "
+                f"Choose one with --where {column}={first}."
+            )
+        notes.append(
+            f"column {column} has several values ({shown}) and is not looked at; --where {column}=... keeps one"
+        )
+    return notes
+
+
+def _table(
+    kept: Mapping[tuple[str, str, str], tuple[int, float, Mapping[str, str]]],
+    names: Mapping[str, str],
+    notes: list[str],
+    label: str,
+) -> Results:
+    orders, seeds, tasks = (_sorted({key[place] for key in kept}) for place in range(3))
+    accuracy = np.full((len(orders), len(seeds), len(tasks)), np.nan)
+    places = [{value: place for place, value in enumerate(found)} for found in (orders, seeds, tasks)]
+    for (order, seed, task), (_, number, _) in kept.items():
+        accuracy[places[0][order], places[1][seed], places[2][task]] = number
+    accuracy = _shares(accuracy, kept, label)
+    partial = np.isnan(accuracy).any(axis=2) & ~np.isnan(accuracy).all(axis=2)
+    if partial.any():
+        row, column = np.argwhere(partial)[0]
+        lacking = int(np.isnan(accuracy[row, column]).argmax())
+        notes.append(
+            f"{int(partial.sum())} runs lack a task and are left out (order {orders[row]}, seed {seeds[column]} has no "
+            f"task {tasks[lacking]})"
+        )
+        accuracy[partial] = np.nan
+    there = np.asarray(~np.isnan(accuracy).any(axis=2))
+    if not there.any():
+        raise ValueError(
+            f"`{label}` must have runs with every task, got none: each lacks one. Tasks: {', '.join(tasks)}."
+        )
+    rows, columns = np.flatnonzero(there.any(axis=1)), np.flatnonzero(there.any(axis=0))
+    return Results(
+        orders=tuple(orders[row] for row in rows),
+        seeds=tuple(seeds[column] for column in columns),
+        tasks=tasks,
+        task_names=_unique_names(tasks, names),
+        accuracy=accuracy[rows][:, columns],
+        notes=tuple(notes),
+    )
+
+
+def _shares(
+    accuracy: Floats, kept: Mapping[tuple[str, str, str], tuple[int, float, Mapping[str, str]]], label: str
+) -> Floats:
+    """Percent become shares; a table that seems to mix both is refused."""
+    found = accuracy[~np.isnan(accuracy)]
+    if found.max() <= 1:
+        return accuracy
+    line = next(line for line, number, _ in kept.values() if number > 1)
+    if found.max() <= 1.5 or np.mean((found > 0) & (found <= 1)) > 0.5:
+        raise ValueError(
+            f"`{label}` must have accuracies all from 0 to 1 or all from 0 to 100, got a mixture: "
+            f"{next(number for _, number, _ in kept.values() if number > 1):g} on line {line}."
+        )
+    return accuracy / 100
+
+
+def _unique_names(tasks: Sequence[str], names: Mapping[str, str]) -> tuple[str, ...]:
+    shown = tuple(names[task] for task in tasks)
+    return shown if len(set(shown)) == len(tasks) else tuple(tasks)
+
+
+def _sorted(values: set[str]) -> tuple[str, ...]:
+    """By number where all are numbers."""
+
+    def key(value: str) -> list[tuple[bool, int, str]]:
+        parts = value.split(">")
+        return [(not part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts]
+
+    return tuple(sorted(values, key=key))

@@ -1,0 +1,177 @@
+"""An audit in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from taskorder.audit.power import MOST
+
+if TYPE_CHECKING:
+    from taskorder.audit.audit import Audit
+    from taskorder.audit.comparisons import PairTest
+    from taskorder.audit.disparity import Disparity
+
+SMALLEST_P = 1e-6
+"""Smaller ones say more about the normal distribution than about the data."""
+LABELS = {"order": "order", "seed": "seed", "rest": "order x seed and noise"}
+
+
+def verdict_of(audit: Audit) -> str:
+    """One plain sentence or two."""
+    spread = points(audit.orders[0].mean - audit.orders[-1].mean)
+    if audit.design == "one run":
+        return "One run says nothing about order or seed. Run other orders, each with two seeds or more."
+    if audit.design == "one order":
+        return (
+            f"One order: nothing can be said about the order. Seeds alone spread the final average accuracy with a "
+            f"standard deviation of {points(audit.std)} points. Run other orders with the same seeds."
+        )
+    if audit.design == "one seed":
+        return (
+            f"One run for each order: order and noise cannot be told apart. The {audit.num_orders} orders are up to "
+            f"{spread} points apart. Run them with a second seed."
+        )
+    if audit.std == 0:
+        return "All runs have the same final average accuracy: neither order nor seed makes a difference here."
+    assert audit.test is not None
+    order = next(part for part in audit.components if part.source == "order")
+    between = f"{percent(order.share_low)} to {percent(order.share_high)}"
+    if audit.test.p < 0.05:
+        return (
+            f"Order matters: it makes {percent(order.share)} of the variance of the final average accuracy "
+            f"(95 % interval {between}), and the best and the worst of {audit.num_orders} orders are {spread} points "
+            "apart. Report the order, or average over several."
+        )
+    if order.share_high < 0.5:
+        return (
+            f"No effect of the order stands out from the noise ({p_value(audit.test.p)}): it makes at most "
+            f"{percent(order.share_high)} of the variance of the final average accuracy."
+        )
+    return (
+        f"These runs cannot tell whether order matters ({p_value(audit.test.p)}): it makes {between} of the variance "
+        "of the final average accuracy. More seeds and orders would tell."
+    )
+
+
+def lines_of(audit: Audit) -> list[str]:
+    """All findings but the verdict, one a line."""
+    parts = [
+        f"{LABELS[part.source]}: {percent(part.share)} of the variance ({percent(part.share_low)} to "
+        f"{percent(part.share_high)}), standard deviation {points(part.variance**0.5)} points"
+        for part in audit.components
+    ]
+    return [*head_lines(audit), *parts, *detail_lines(audit)]
+
+
+def head_lines(audit: Audit) -> list[str]:
+    """How many runs, and how good they are."""
+    counts = (audit.num_runs, "run"), (audit.num_orders, "order"), (audit.num_seeds, "seed"), (audit.num_tasks, "task")
+    shown = ", ".join(f"{count} {word}{'s' * (count != 1)}" for count, word in counts)
+    return [f"{shown} ({audit.design})", f"final average accuracy {percent(audit.mean)}; {_ends(audit)}"]
+
+
+def detail_lines(audit: Audit) -> list[str]:
+    """What stands below the table of components."""
+    lines = []
+    if audit.test is not None:
+        f = "infinite" if audit.test.f is None else f"{audit.test.f:.3g}"
+        close = sum(bool(score.as_good_as_best) for score in audit.orders)
+        lines.append(
+            f"all orders alike? F({audit.test.order_df}, {audit.test.error_df}) = {f}, {p_value(audit.test.p)}; "
+            f"{close} of {audit.num_orders} orders cannot be told from the best (Tukey, 5 %)"
+        )
+    if audit.aopd is not None and audit.mopd is not None:
+        worst = max(audit.disparity, key=lambda part: part.value)
+        lines.append(
+            f"disparity over orders: AOPD {_disparity(audit.aopd)}, MOPD {_disparity(audit.mopd)}, "
+            f"for task {worst.name}"
+        )
+    lines += [_pair(pair) for pair in audit.pairs]
+    if audit.regret is not None:
+        lines.append(_regret(audit))
+    if audit.needs is not None:
+        lines += _needs(audit)
+    return [*lines, *(f"note: {note}" for note in audit.notes)]
+
+
+def percent(share: float) -> str:
+    """A share as percent.
+
+    >>> percent(0.7132), percent(0.0)
+    ('71.3 %', '0 %')
+    """
+    return f"{100 * share:.3g} %"
+
+
+def p_value(p: float) -> str:
+    """A p-value.
+
+    >>> p_value(0.0213), p_value(1e-30)
+    ('p = 0.021', 'p < 1e-06')
+    """
+    return f"p < {SMALLEST_P:g}" if p < SMALLEST_P else f"p = {p:.2g}"
+
+
+def points(share: float) -> str:
+    """A difference of accuracies in points.
+
+    >>> points(0.01234)
+    '1.23'
+    """
+    return f"{100 * share:.3g}"
+
+
+def _ends(audit: Audit) -> str:
+    best, worst = audit.orders[0], audit.orders[-1]
+    if best is worst:
+        return f"order {best.order}"
+    return f"best order {best.order} ({percent(best.mean)}), worst {worst.order} ({percent(worst.mean)})"
+
+
+def _disparity(part: Disparity) -> str:
+    noise = "" if part.noise is None else f" (noise alone {points(part.noise)})"
+    return f"{points(part.value)} points{noise}"
+
+
+def _pair(pair: PairTest) -> str:
+    shown = f"{pair.first} minus {pair.second}: {points(pair.difference)} points"
+    if pair.low is None or pair.high is None or pair.p is None:
+        return f"{shown}; too few runs for a test"
+    how = f"paired over {pair.num_pairs} seeds" if pair.num_pairs else "two samples, no seeds in common"
+    return f"{shown} ({points(pair.low)} to {points(pair.high)}), {p_value(pair.p)}, {how}"
+
+
+def _regret(audit: Audit) -> str:
+    regret = audit.regret
+    assert regret is not None
+    shown = (
+        f"regret of {regret.used}: {points(regret.observed)} points to the best order observed, {regret.best} "
+        "(too large on average: the best was also lucky)"
+    )
+    if regret.cross_validated is not None:
+        shown += f"; {points(regret.cross_validated)} when other seeds choose the best (too small on average)"
+    return f"{shown}; better than {percent(regret.share_below)} of the other orders"
+
+
+def _needs(audit: Audit) -> list[str]:
+    need = audit.needs
+    assert need is not None
+    ways = ", or ".join(
+        f"{_count(orders)} orders with {seeds} seed{'s' * (seeds > 1)} each" for seeds, orders in need.orders
+    )
+    same = "seeds, the same for both" if audit.design == "crossed" else "seeds for each"
+    gap = f"a difference of {points(need.difference)} point{'s' * (need.difference != 0.01)}"
+    lines = [
+        f"a single order moves the final average accuracy by +-{points(need.order_spread)} points (95 %)",
+        f"{gap} between two methods needs for each of them ({percent(need.power)} power, 5 % level): {ways}",
+        f"{gap} between two orders needs {_count(need.seeds)} {same}",
+    ]
+    if need.possible_orders is not None and any((orders or MOST) > need.possible_orders for _, orders in need.orders):
+        lines.append(
+            f"only {need.possible_orders} orders exist: run all of them with both methods and compare order by order"
+        )
+    return lines
+
+
+def _count(number: int | None) -> str:
+    return "over a million" if number is None else str(number)

@@ -1,0 +1,137 @@
+"""`taskorder audit`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from taskorder.cli.output import page
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from taskorder.audit.audit import Audit
+    from taskorder.audit.results import Results, Row
+
+SQLITE = b"SQLite format 3\0"
+KIND = "neural.orders."
+"""Runs in a store that have accuracies by order, in any version."""
+
+EPILOG = """\
+RESULTS is a CSV file (or .csv.gz; - reads standard input) with the columns
+  order     the tasks as they were learned, like 2>0>1 or cats>dogs>cars
+  seed      the training seed; the same seed for every order makes sharper tests
+  task      by number or name, as in the orders
+  accuracy  after the last task, from 0 to 1 or from 0 to 100
+or a file of `taskorder export`, or a store of `taskorder run`. With several task
+sets or settings in it, choose one: --where set=0.
+
+shares of variance come from a two-way table with random effects: order, seed,
+and the rest (their interaction and noise), with generalized 95 % intervals.
+AOPD and MOPD are the mean and the largest over tasks of the range over orders of
+the task's accuracy. Numbers of runs are for t-tests at 5 % with 80 % power.
+
+example:
+  taskorder audit results.csv --used "0>1>2" --difference 2
+  taskorder audit results.csv --compare "0>1>2" "2>1>0" --json
+  taskorder audit results/quick.sqlite --where set=0
+"""
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "audit",
+        help="how much of an accuracy is the task order",
+        description="How much of the final average accuracy is the task order, how much the seed?",
+        epilog=EPILOG,
+    )
+    add = parser.add_argument
+    add("results", metavar="RESULTS", help="a table of results; see below")
+    add("--used", metavar="ORDER", help="say what this order lost against the best")
+    add("--compare", nargs=2, action="append", default=[], metavar=("A", "B"), help="test order A against order B")
+    add("--difference", type=float, default=1.0, metavar="POINTS", help="the difference a comparison should see (1)")
+    add("--where", action="append", default=[], metavar="COLUMN=VALUE", help="keep these rows; repeat for more")
+    add("--seed", type=int, default=0, metavar="N", help="random seed of intervals and shuffles (0)")
+    add("--json", action="store_true", help="print one JSON document instead of a table")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> tuple[int, str]:
+    """The exit code and what to print."""
+    from taskorder.audit.audit import audit_results
+    from taskorder.checks import seed_number
+
+    if not 0 < args.difference < 100:
+        raise ValueError(f"`--difference` must be above 0 and below 100 points, got {args.difference:g}.")
+    audit = audit_results(
+        _read(args.results, dict(map(_pair, args.where))),
+        used=args.used,
+        compare=[(a, b) for a, b in args.compare],
+        difference=args.difference / 100,
+        seed=seed_number(args.seed),
+    )
+    return 0, audit.to_json() + "\n" if args.json else page(lambda width: _drawn(audit))
+
+
+def _pair(text: str) -> tuple[str, str]:
+    column, mark, value = text.partition("=")
+    if not mark:
+        raise ValueError(f"`--where` must be COLUMN=VALUE, got {text!r}.")
+    return column.strip().lower(), value.strip()
+
+
+def _read(path: str, where: dict[str, str]) -> Results:
+    from taskorder.audit.reading import read_results
+    from taskorder.audit.results import results_from_rows
+
+    try:
+        with open(path, "rb") as stream:
+            stored = stream.read(len(SQLITE)) == SQLITE
+    except OSError:  # the reader of tables says what is wrong
+        stored = False
+    return results_from_rows(_stored(path), path, where) if stored else read_results(path, where)
+
+
+def _stored(path: str) -> Iterator[Row]:
+    """The finished runs of a store as rows of an export; a row's line is the number of the run."""
+    from taskorder.store import Store
+
+    with Store(Path(path), create=False) as store:
+        entries = [entry for entry in store.entries() if entry.kind.startswith(KIND)]
+        entries.sort(key=lambda entry: (entry.params["set"], entry.params["seed"], entry.digest))
+        if not entries:
+            raise ValueError(f"`{path}` must hold finished runs of `taskorder run`, got none.")
+        for line, entry in enumerate(entries, 1):
+            result = store.result(entry.digest)
+            assert result is not None  # results are never removed
+            names = result["task_set"]["names"]
+            settings = {"kind": entry.kind, **{key: str(value) for key, value in entry.params.items()}}
+            for text, accuracies in zip(result["beginnings"], result["accuracy"], strict=True):
+                order = text.split(".")
+                if len(order) < len(names):
+                    continue
+                for task, accuracy in enumerate(accuracies):
+                    cells = {"order": ">".join(order), "task": str(task), "accuracy": repr(float(accuracy))}
+                    yield line, {**settings, **cells, "task_name": names[task]}
+
+
+def _drawn(audit: Audit) -> tuple[Table, list[str]]:
+    """The components as a table, the other findings below it, the verdict last."""
+    from rich import box
+    from rich.table import Table
+
+    from taskorder.audit.verdict import LABELS, detail_lines, head_lines, percent, points
+
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    table.add_column("variance from")
+    for header in ("share", "95 % interval", "standard deviation"):
+        table.add_column(header, justify="right", no_wrap=True)
+    for part in audit.components:
+        interval = f"{percent(part.share_low)} to {percent(part.share_high)}"
+        table.add_row(LABELS[part.source], percent(part.share), interval, f"{points(part.variance**0.5)} points")
+    if not audit.components:
+        table.add_row("order and noise", "100 %", "", f"{points(audit.std)} points")
+    return table, [*head_lines(audit), *detail_lines(audit), audit.verdict]
