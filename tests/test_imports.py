@@ -13,13 +13,13 @@ import taskorder
 
 PACKAGE = Path(taskorder.__file__).parent
 LAYERS = [
-    {"_version", "records", "figuredata", "checks", "machine"},
-    {"theory", "metrics", "stats"},
+    {"_version", "records", "figuredata", "checks", "machine", "task"},
+    {"theory", "metrics", "stats", "store", "portable"},
     {"ordering"},
-    {"linear", "similarity", "datasets", "learners", "adapters"},
+    {"linear", "similarity", "datasets", "adapters"},
     {"neural"},
-    {"pilot", "rehearsal", "audit", "experiments"},
-    {"store"},
+    {"learners"},
+    {"pilot", "rehearsal", "planning", "audit", "experiments"},
     {"execute"},
     {"plots", "report", "explorer"},
     {"reproduce"},

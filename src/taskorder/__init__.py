@@ -18,8 +18,11 @@ if TYPE_CHECKING:
     from taskorder.linear.tasks import Sizes
     from taskorder.ordering.compare import compare
     from taskorder.ordering.solve import solve
+    from taskorder.pilot import TransferTable, pilot_sample, transfer_table
+    from taskorder.portable import PortableOrder
     from taskorder.records import Comparison, Plan, Repair, Simulation
     from taskorder.similarity.tables import demo_similarity, read_similarity
+    from taskorder.task import Task, align, share_labels
     from taskorder.theory.correlation import random_correlation
     from taskorder.theory.error import error_path, final_error, task_errors
     from taskorder.theory.graphs import chain, leaves, ring, tree
@@ -30,10 +33,14 @@ if TYPE_CHECKING:
 __all__ = [
     "Comparison",
     "Plan",
+    "PortableOrder",
     "Repair",
     "Simulation",
     "Sizes",
+    "Task",
+    "TransferTable",
     "__version__",
+    "align",
     "chain",
     "compare",
     "demo_similarity",
@@ -43,12 +50,15 @@ __all__ = [
     "leaves",
     "nearest_correlation",
     "perturbation",
+    "pilot_sample",
     "random_correlation",
     "read_similarity",
     "ring",
+    "share_labels",
     "simulate",
     "solve",
     "task_errors",
+    "transfer_table",
     "tree",
 ]
 
@@ -57,8 +67,11 @@ _HOMES = {
     "linear.tasks": ("Sizes",),
     "ordering.compare": ("compare",),
     "ordering.solve": ("solve",),
+    "pilot": ("TransferTable", "pilot_sample", "transfer_table"),
+    "portable": ("PortableOrder",),
     "records": ("Comparison", "Plan", "Repair", "Simulation"),
     "similarity.tables": ("demo_similarity", "read_similarity"),
+    "task": ("Task", "align", "share_labels"),
     "theory.correlation": ("random_correlation",),
     "theory.error": ("error_path", "final_error", "task_errors"),
     "theory.graphs": ("chain", "leaves", "ring", "tree"),

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from taskorder.cli.inputs import FILES, add_table, read_tables
+from taskorder.cli.inputs import FILES, TRANSFER, add_table, add_transfer, read_tables, similarity_of
 from taskorder.cli.output import INTERRUPTED, page, say
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ PIPE_WIDTH = 160
 
 PLAN_EPILOG = (
     FILES
+    + TRANSFER
     + """
 rules:
   optimal            least error in the end, proven where time allows
@@ -34,11 +36,13 @@ rules:
 
 example:
   taskorder plan similarity.csv --before cats:dogs --weights cats=2
+  taskorder plan losses.csv --losses --chance chance.csv
   taskorder plan --demo
 """
 )
 COMPARE_EPILOG = (
     FILES
+    + TRANSFER
     + """
 columns:
   x best      error as a multiple of the smallest error found
@@ -82,6 +86,7 @@ def add(commands: Any) -> None:
 def _shared_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add_table(parser)
+    add_transfer(parser)
     add(
         "--weights",
         metavar="W",
@@ -104,7 +109,7 @@ def _shared_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> tuple[int, str]:
     """The exit code and what to print."""
-    similarity, options = _inputs(args)
+    similarity, options, notes = _inputs(args)
     from taskorder.cli.progress import Watcher
 
     # numbers of different rules make no sense in one line
@@ -118,6 +123,7 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
             from taskorder.ordering.compare import compare
 
             result = compare(similarity, num_random=args.num_random, watch=watcher, **options)
+    result = replace(result, notes=(*notes, *result.notes))
     if watcher.interrupted:
         say("interrupted; this is the best found so far")
     text = result.to_json() + "\n"
@@ -126,12 +132,13 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     return INTERRUPTED if watcher.interrupted else 0, text
 
 
-def _inputs(args: argparse.Namespace) -> tuple[Floats, dict[str, Any]]:
-    """The matrix and the options that plan and compare share."""
+def _inputs(args: argparse.Namespace) -> tuple[Floats, dict[str, Any], tuple[str, ...]]:
+    """The matrix and the options that plan and compare share, and notes on how the matrix came about."""
     from taskorder.similarity._delimited import split_line
     from taskorder.similarity.tables import read_weights
 
-    similarity, names, output = read_tables(args)
+    table, names, output = read_tables(args)
+    similarity, notes = similarity_of(args, table, names)
     options: dict[str, Any] = {
         "names": names,
         "output": output,
@@ -145,7 +152,7 @@ def _inputs(args: argparse.Namespace) -> tuple[Floats, dict[str, Any]]:
     }
     if args.weights is not None:
         options["weights"] = read_weights(args.weights, names)
-    return similarity, options
+    return similarity, options, notes
 
 
 def _pair(text: str, names: tuple[str, ...]) -> tuple[str, str]:

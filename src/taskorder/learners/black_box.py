@@ -1,0 +1,182 @@
+"""Learners that only answer: humans, animals, closed models, another program.
+
+Nobody sees a model here. A model is the list of tasks learned so far; the loss after learning them is asked for, one
+question at a time, as a function call or as a JSON text for a command.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import shlex
+import signal
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from taskorder.checks import seconds_limit, seed_number
+from taskorder.task import Task
+
+Answer = Any
+"""A loss, or a mapping with "loss" and, if known, "chance" (the loss with shuffled labels) and "accuracy"."""
+
+
+class History(NamedTuple):
+    """What a black box has learned."""
+
+    seed: int
+    learned: tuple[str, ...] = ()
+    """Names of tasks, in order."""
+
+
+class CallableLearner:
+    """Asks `answer(learned, test, seed)`, with task names, for the loss on `test` after learning `learned`.
+
+    chance: the loss with shuffled labels, where the answers do not hold it: one number, or a number for each task name.
+    name: what a store knows the learner by; by default the name of the function.
+
+    >>> learner = CallableLearner(lambda learned, test, seed: 0.1 if test in learned else 0.6, chance=0.7, name="guess")
+    >>> learner.loss(learner.fit(learner.make(0), Task("tennis")), Task("golf"))
+    0.6
+    """
+
+    def __init__(
+        self,
+        answer: Callable[[tuple[str, ...], str, int], Answer],
+        *,
+        chance: float | Mapping[str, float] | None = None,
+        name: str | None = None,
+    ) -> None:
+        self.answer = answer
+        self.given_chance = chance
+        self.name = name
+        self._answers: dict[tuple[History, str], dict[str, float]] = {}
+
+    def make(self, seed: int) -> History:
+        """Nothing learned yet."""
+        return History(seed_number(seed))
+
+    def fit(self, model: History, task: Task) -> History:
+        """One more task learned; nothing is asked before a loss is wanted."""
+        return History(model.seed, (*model.learned, task.name))
+
+    def copy(self, model: History) -> History:
+        """The history itself: nothing changes it."""
+        return model
+
+    def loss(self, model: History, task: Task) -> float:
+        """The answer."""
+        return self._asked(model, task)["loss"]
+
+    def chance(self, model: History, task: Task) -> float:
+        """The loss with shuffled labels, from the answer or as given."""
+        given, answer = self.given_chance, self._asked(model, task)
+        if "chance" in answer:
+            return answer["chance"]
+        value = given.get(task.name) if isinstance(given, Mapping) else given
+        if value is None:
+            raise ValueError(
+                f"`chance` must be known for task {task.name!r}: the loss with shuffled labels. Give chance=..., "
+                'or answer {"loss": ..., "chance": ...}. For K equally frequent classes and cross-entropy it is log(K).'
+            )
+        return float(value)
+
+    def accuracy(self, model: History, task: Task) -> float | None:
+        """From the answer, None if it does not say."""
+        return self._asked(model, task).get("accuracy")
+
+    def describe(self) -> str:
+        """The name of the learner, or of the function."""
+        name = self.name or f"{getattr(self.answer, '__module__', '')}.{getattr(self.answer, '__qualname__', '')}"
+        if "<lambda>" in name or name.endswith("."):
+            raise ValueError(f"`name` must be given to use this learner with a store, got {self.answer!r}.")
+        return f"black box {name} chance={self.given_chance}"
+
+    def _asked(self, model: History, task: Task) -> dict[str, float]:
+        """The answer to one question, asked once."""
+        question = model, task.name
+        if question not in self._answers:
+            self._answers[question] = _checked(self.answer(model.learned, task.name, model.seed), model, task)
+        return self._answers[question]
+
+
+class CommandLearner(CallableLearner):
+    """Runs `command` once for each question.
+
+    It gets {"train": [names], "test": name, "seed": number} on standard input and prints a number, or
+    {"loss": number, "chance": number, "accuracy": number}, the last two if known.
+    """
+
+    def __init__(
+        self,
+        command: str | Sequence[str],
+        *,
+        chance: float | Mapping[str, float] | None = None,
+        timeout: float | None = 600.0,
+    ) -> None:
+        words = shlex.split(command) if isinstance(command, str) else [str(word) for word in command]
+        if not words:
+            raise ValueError(f"`command` must name a program, got {command!r}.")
+        super().__init__(self._run, chance=chance, name=shlex.join(words))
+        self.command = words
+        self.timeout = seconds_limit(timeout)
+
+    def _run(self, learned: tuple[str, ...], test: str, seed: int) -> Answer:
+        question = json.dumps({"train": list(learned), "test": test, "seed": seed})
+        where = f"for the loss on {test!r} after {list(learned)}"
+        try:
+            # a session of its own, so that whatever it starts can be ended with it
+            process = subprocess.Popen(
+                self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                start_new_session=True,
+            )  # fmt: skip
+        except OSError as problem:
+            raise ValueError(f"`command` must run, got {self.command[0]!r}: {problem.strerror}.") from None
+        try:
+            limit = None if math.isinf(self.timeout) else self.timeout
+            text, errors = process.communicate(question, timeout=limit)
+        except subprocess.TimeoutExpired:
+            _end(process)
+            raise ValueError(
+                f"`command` must answer within {self.timeout:g} seconds, got none {where}. Give a longer timeout=..."
+            ) from None
+        except BaseException:
+            _end(process)
+            raise
+        if process.returncode:
+            last = (errors.strip().splitlines() or ["no message"])[-1][:200]
+            raise ValueError(f"`command` must end with code 0, got {process.returncode} {where}: {last}")
+        try:
+            return json.loads(text)
+        except ValueError:
+            raise ValueError(f"`command` must print a number or JSON, got {text.strip()[:80]!r} {where}.") from None
+
+
+def _checked(answer: Answer, model: History, task: Task) -> dict[str, float]:
+    """The answer as a mapping with a loss."""
+    found = dict(answer) if isinstance(answer, Mapping) else {"loss": answer}
+    known = {key: found.get(key) for key in ("loss", "chance", "accuracy")}
+    try:
+        numbers = {key: float(value) for key, value in known.items() if value is not None}
+    except (TypeError, ValueError):
+        numbers = {}
+    if "loss" not in numbers:
+        raise ValueError(
+            f"`answer` must be a loss or hold one, got {answer!r} for {task.name!r} after {list(model.learned)}."
+        )
+    return numbers
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """End a program of ours and all that it started."""
+    with contextlib.suppress(ProcessLookupError):
+        if hasattr(os, "killpg"):
+            os.killpg(process.pid, signal.SIGKILL)
+        else:
+            process.kill()
+    process.wait()
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()

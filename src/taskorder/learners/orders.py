@@ -1,0 +1,204 @@
+"""Learn several orders of the same tasks, and score every beginning of each on all tasks.
+
+A beginning that orders share is learned once. Finished beginnings may be kept in a store: what is there is not learned
+again, unless a longer beginning grows from it. The cost is counted in fits.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from taskorder.checks import seed_number, visit_order
+from taskorder.learners.protocol import Learner, Model, Score, copied, described, score
+from taskorder.records import RunSpec
+from taskorder.store import Store
+from taskorder.task import Task, align
+
+Beginning = tuple[int, ...]
+"""Places of tasks, in the order of learning."""
+Report = Callable[[int, int], object]
+"""Called after every fit with the number done and the number of all."""
+
+
+class LearnerError(ValueError):
+    """A learner raised, or gave a loss that is no number; the message names the task, the seed and the fit."""
+
+
+class _Node(NamedTuple):
+    seed: int
+    beginning: Beginning
+
+
+@dataclass
+class _Run:
+    learner: Learner
+    tasks: tuple[Task, ...]
+    store: Store | None
+    report: Report | None
+    examples: bool
+    specs: Callable[[_Node], RunSpec]
+    grows: dict[_Node, list[_Node]]
+    """What to learn: beginnings without scores and those that they grow from, each with what grows from it."""
+    scores: dict[_Node, tuple[Score, ...]] = field(default_factory=dict)
+    done: int = 0
+
+    @property
+    def total(self) -> int:
+        """Fits to do in all."""
+        return sum(bool(node.beginning) for node in self.grows)
+
+
+def learn_orders(
+    learner: Learner,
+    tasks: Sequence[Task],
+    orders: Iterable[Sequence[int]],
+    seeds: Sequence[int] = (0,),
+    *,
+    start: Model | None = None,
+    store: Store | None = None,
+    report: Report | None = None,
+    examples: bool = False,
+) -> list[dict[Beginning, tuple[Score, ...]]]:
+    """For each seed, the scores on all tasks after each beginning of `orders`.
+
+    The beginnings of the order (0, 2, 1) are (0,), (0, 2) and (0, 2, 1).
+
+    orders: places of tasks; any length, repeats allowed.
+    start: a model to begin with in place of a fresh one; it is left as it is, and nothing can be kept in a store.
+    examples: keep the losses of every example too, where the learner gives them.
+    """
+    aligned = align(tasks)
+    ways = [tuple(visit_order(order, len(aligned), "orders").tolist()) for order in orders]
+    if start is not None and store is not None:
+        raise ValueError("`store` must be left out where learning starts from a model of yours: it cannot be named.")
+    shared: dict[str, Any] = {}
+    if store is not None:
+        shared = {"learner": described(learner), "tasks": [task.digest for task in aligned], "examples": examples}
+
+    def spec(node: _Node) -> RunSpec:
+        learned = [aligned[place].name for place in node.beginning]
+        return RunSpec("pilot.beginning.1", {**shared, "seed": node.seed, "learned": learned})
+
+    wanted = list(
+        dict.fromkeys(
+            _Node(seed_number(seed), way[:length])
+            for seed in seeds
+            for way in ways
+            for length in range(1, len(way) + 1)
+        )
+    )
+    known = {} if store is None else dict(zip(wanted, store.get(map(spec, wanted)), strict=True))
+    scores = {node: _scores(result) for node, result in known.items() if result is not None}
+    grows: dict[_Node, list[_Node]] = {}
+    for node in wanted:
+        if node not in scores:
+            _plant(grows, node)
+    run = _Run(learner, aligned, store, report, examples, spec, grows, scores)
+    roots = [node for node in grows if not node.beginning]
+    _grow(run, [(root, _made(run, root.seed, start)) for root in roots])
+    return [{node.beginning: run.scores[node] for node in wanted if node.seed == seed} for seed in seeds]
+
+
+def _plant(grows: dict[_Node, list[_Node]], node: _Node) -> None:
+    """Note that a beginning is to be learned, and from which one it grows."""
+    if node not in grows:
+        grows[node] = []
+        if node.beginning:
+            parent = _Node(node.seed, node.beginning[:-1])
+            _plant(grows, parent)
+            grows[parent].append(node)
+
+
+def _made(run: _Run, seed: int, start: Model | None) -> Model:
+    if start is not None:
+        return copied(run.learner, start)
+    try:
+        return run.learner.make(seed)
+    except Exception as problem:
+        raise LearnerError(f"`learner` must make a model, got {_said(problem)} (seed {seed}).") from problem
+
+
+def _grow(run: _Run, parents: list[tuple[_Node, Model]]) -> None:
+    """Learn every beginning that grows from one of `parents`, and all that grow from those.
+
+    Each part is followed to its end before the next, so that few models are in memory.
+    """
+    children = [(child, model) for parent, model in parents for child in run.grows[parent]]
+    size = run.learner.at_once if hasattr(run.learner, "fit_many") and hasattr(run.learner, "at_once") else 1
+    for begin in range(0, len(children), size):
+        part = children[begin : begin + size]
+        nodes = [node for node, _ in part]
+        clock = time.perf_counter()
+        grown = _fitted(run, nodes, [model for _, model in part])
+        _keep(run, nodes, _scored(run, nodes, grown), clock)
+        _grow(run, list(zip(nodes, grown, strict=True)))
+
+
+def _fitted(run: _Run, nodes: list[_Node], models: list[Model]) -> list[Model]:
+    tasks = [run.tasks[node.beginning[-1]] for node in nodes]
+    try:
+        if hasattr(run.learner, "fit_many"):
+            return list(run.learner.fit_many(models, tasks))
+        return [run.learner.fit(copied(run.learner, models[0]), tasks[0])]
+    except Exception as problem:
+        raise LearnerError(f"`learner` must fit, got {_said(problem)} {_where(run, nodes[0])}") from problem
+
+
+def _scored(run: _Run, nodes: list[_Node], models: list[Model]) -> list[tuple[Score, ...]]:
+    try:
+        if hasattr(run.learner, "score_many"):
+            return [tuple(row) for row in run.learner.score_many(models, run.tasks)]
+        return [tuple(score(run.learner, model, task) for task in run.tasks) for model in models]
+    except Exception as problem:
+        raise LearnerError(f"`learner` must give losses, got {_said(problem)} {_where(run, nodes[0])}") from problem
+
+
+def _keep(run: _Run, nodes: list[_Node], found: list[tuple[Score, ...]], clock: float) -> None:
+    """Check and keep scores, one fit after another: those before a bad one stay."""
+    for node, scores in zip(nodes, found, strict=True):
+        for task, one in zip(run.tasks, scores, strict=True):
+            for name, most in (("loss", math.inf), ("chance", math.inf), ("accuracy", 1.0 + 1e-9)):
+                value = getattr(one, name)
+                if value is not None and not (0 <= value <= most and math.isfinite(value)):
+                    raise LearnerError(
+                        f"`learner` must give a finite {name} of at least 0, got {value} for {task.name!r} "
+                        f"{_where(run, node)}"
+                    )
+        run.scores[node] = scores if run.examples else tuple(one._replace(examples=None) for one in scores)
+        if run.store is not None:
+            seconds = (time.perf_counter() - clock) / len(nodes)
+            run.store.put([run.specs(node)], [_result(run.scores[node])], seconds)
+        run.done += 1
+        if run.report is not None:
+            run.report(run.done, run.total)
+
+
+def _where(run: _Run, node: _Node) -> str:
+    """The rest of a message: which fit it was, and what to do."""
+    *before, last = (run.tasks[place].name for place in node.beginning)
+    after = f" after {', '.join(map(repr, before))}" if before else ""
+    kept = "The fits before it are kept: call again to go on." if run.store else "Give a store to keep finished fits."
+    return f"(learning {last!r}{after}, seed {node.seed}, fit {run.done + 1} of {run.total}). {kept}"
+
+
+def _said(problem: Exception) -> str:
+    text = " ".join(str(problem).split())
+    return f"{type(problem).__name__}: {text}" if text else type(problem).__name__
+
+
+def _result(scores: tuple[Score, ...]) -> dict[str, Any]:
+    rows = [[*one[:3], None if one.examples is None else one.examples.tolist()] for one in scores]
+    return {"scores": rows}
+
+
+def _scores(result: dict[str, Any]) -> tuple[Score, ...]:
+    return tuple(
+        Score(loss, chance, accuracy, None if examples is None else np.array(examples))
+        for loss, chance, accuracy, examples in result["scores"]
+    )

@@ -1,0 +1,157 @@
+"""What a learner must do, and what it may do.
+
+A learner needs three methods (`Learner`). It may have more, which make it cheaper or better; where they are missing,
+the functions below make do:
+
+    copy(model)                      a second model, independent of the first       else copy.deepcopy
+    losses_by_class(model, inputs)   (n, K) loss of each example under each class   else labels are shuffled a few times
+    chance(model, task)              loss to expect if the labels were shuffled     else from either of these
+    accuracy(model, task)            share of the examples it gets right            else unknown
+    describe()                       a text that names all settings, for a store    else repr, if no address is in it
+    note                             what a reader of the losses should know
+    fit_many, score_many, at_once    several models at the same time, see learners/jax.py
+
+Labels reach a learner as `task.targets`, places in `task.classes`, which all tasks share.
+"""
+
+from __future__ import annotations
+
+import copy
+import re
+from collections.abc import Hashable
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskorder.checks import Floats, Ints
+from taskorder.task import Task
+
+Model = Any
+"""Whatever `make` returns."""
+SHUFFLES = 5
+"""How often labels are shuffled for a learner that gives only losses."""
+
+
+class Learner(Protocol):
+    """The smallest learner that works."""
+
+    def make(self, seed: int) -> Model:
+        """A fresh model; the same for the same seed."""
+
+    def fit(self, model: Model, task: Task) -> Model:
+        """The model after training on the task, from where it is; may change `model` and return it."""
+
+    def loss(self, model: Model, task: Task) -> float:
+        """Mean loss on `task.measured`: at least 0, smaller is better."""
+
+
+class Score(NamedTuple):
+    """How a model does on a task."""
+
+    loss: float
+    chance: float | None
+    """The loss to expect if the labels were shuffled; None if nobody knows."""
+    accuracy: float | None
+    examples: Floats | None = None
+    """(3, n) loss, loss to expect if shuffled, and 1 or 0 for right or wrong, of each example; None if unknown."""
+
+
+class ByClass:
+    """A learner that gives `losses_by_class` gets `loss` and `accuracy` from here."""
+
+    def losses_by_class(self, model: Model, inputs: NDArray[Any]) -> Floats:
+        """(n, K) the loss that each example would have under each of the classes."""
+        raise NotImplementedError
+
+    def loss(self, model: Model, task: Task) -> float:
+        """Mean loss on the data that the task is measured on."""
+        inputs, targets = task.measured
+        return score_by_class(self.losses_by_class(model, inputs), targets).loss
+
+    def accuracy(self, model: Model, task: Task) -> float:
+        """Share of the examples whose own class has the smallest loss."""
+        inputs, targets = task.measured
+        return float((self.losses_by_class(model, inputs).argmin(axis=1) == targets).mean())
+
+
+def score(learner: Learner, model: Model, task: Task) -> Score:
+    """Loss, loss to expect with shuffled labels, and accuracy of a model on a task."""
+    if hasattr(learner, "losses_by_class"):
+        inputs, targets = task.measured
+        return score_by_class(learner.losses_by_class(model, inputs), targets)
+    loss = float(learner.loss(model, task))
+    if hasattr(learner, "chance"):
+        chance = learner.chance(model, task)
+    elif task.has_data:
+        chance = float(np.mean([learner.loss(model, task.shuffled(seed)) for seed in range(SHUFFLES)]))
+    else:
+        chance = None
+    accuracy = learner.accuracy(model, task) if hasattr(learner, "accuracy") else None
+    return Score(loss, None if chance is None else float(chance), None if accuracy is None else float(accuracy))
+
+
+def score_by_class(losses: Floats, targets: Ints) -> Score:
+    """Score from (n, K) losses under each class: no shuffle is needed.
+
+    With q_k the share of class k among the n targets, the loss to expect with shuffled labels is the mean of
+    sum_k q_k losses[i, k]. The class of least loss is the prediction; ties go to the first.
+
+    >>> score_by_class(np.array([[0.0, 2.0], [1.0, 1.0]]), np.array([0, 1]))[:3]
+    (0.5, 1.0, 0.5)
+    """
+    shares = np.bincount(targets, minlength=losses.shape[1]) / len(targets)
+    own = losses[np.arange(len(targets)), targets]
+    right = losses.argmin(axis=1) == targets
+    examples = np.stack([own, losses @ shares, right])
+    loss, chance, accuracy = examples.mean(axis=1).tolist()
+    return Score(loss, chance, accuracy, examples)
+
+
+def copied(learner: Learner, model: Model) -> Model:
+    """A second model, independent of the first."""
+    return learner.copy(model) if hasattr(learner, "copy") else copy.deepcopy(model)
+
+
+def described(learner: Learner) -> str:
+    """Text that names the learner with all its settings: equal texts, equal results."""
+    text = str(learner.describe()) if hasattr(learner, "describe") else repr(learner)
+    if re.search(r" at 0x[0-9a-f]+", text):
+        raise ValueError(
+            f"`learner` must say what it is, to be used with a store, got {text}. "
+            "Give it a method describe() that returns a text with all its settings."
+        )
+    return text
+
+
+def same_classes(known: tuple[Hashable, ...], task: Task) -> tuple[Hashable, ...]:
+    """The classes of a model that learns `task`; an error if it has learned others."""
+    if not task.has_data:
+        raise ValueError(
+            f"`tasks` must have data for this learner, got only the name {task.name!r}. "
+            "A black box can learn from names: CommandLearner or CallableLearner."
+        )
+    if known and known != task.classes:
+        raise ValueError(
+            f"`task` {task.name!r} must have the classes that the model knows ({_listed(known)}), "
+            f"got {_listed(task.classes)}. Align all tasks first: align(tasks)."
+        )
+    return task.classes
+
+
+def enough_outputs(outputs: int, task: Task) -> None:
+    """Refuse a network with fewer outputs than there are classes."""
+    if outputs < len(task.classes):
+        raise ValueError(
+            f"`learner` must have an output for each of the {len(task.classes)} classes of all tasks, got {outputs}. "
+            "Make the network wider, or share labels between tasks: share_labels(tasks)."
+        )
+
+
+def as_floats(inputs: NDArray[Any]) -> NDArray[Any]:
+    """Images (uint8) from 0 to 1, all else as it is."""
+    return inputs.astype(np.float32) / 255 if inputs.dtype == np.uint8 else inputs
+
+
+def _listed(classes: tuple[Hashable, ...]) -> str:
+    return ", ".join(map(repr, classes[:6])) + (", ..." if len(classes) > 6 else "")

@@ -1,0 +1,89 @@
+"""The batched path equals the plain one, and both agree with the engine's own tables."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+pytest.importorskip("jax")
+from taskorder.learners import JaxLearner, learn_orders
+from taskorder.neural.nets import mlp
+from taskorder.neural.pools import make_pool
+from taskorder.neural.single import train_single, transfer_losses
+from taskorder.neural.train import Recipe
+from taskorder.pilot import transfer_table
+from taskorder.similarity.transfer import transfer_ratios, transfer_similarity
+
+NET = mlp((64,), 2, (16,))
+
+
+class Plain:
+    """The same learner without its batched methods."""
+
+    def __init__(self, learner):
+        self.make, self.fit, self.loss = learner.make, learner.fit, learner.loss
+        self.losses_by_class, self.copy = learner.losses_by_class, learner.copy
+
+
+def test_many_at_once_equal_one_by_one(digits):
+    learner = JaxLearner(NET, Recipe(epochs=2))
+    learner.at_once = 4  # the last part is not full, and task 4 has fewer examples than the others
+    tasks, orders = digits[2:], list(itertools.permutations(range(3)))
+    fast = learn_orders(learner, tasks, orders, (0, 7))
+    slow = learn_orders(Plain(learner), tasks, orders, (0, 7))
+    assert len(fast[0]) == 15
+    for one, other in zip(fast, slow, strict=True):
+        assert one.keys() == other.keys()
+        for beginning in one:
+            ours, theirs = ([score[:3] for score in found[beginning]] for found in (one, other))
+            np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
+
+
+def test_fits_do_not_depend_on_their_company(digits):
+    learner = JaxLearner(NET, Recipe(epochs=1))
+    models = [learner.make(seed) for seed in range(3)]
+    together = learner.fit_many(models, [digits[0], digits[4], digits[1]])
+    alone = learner.fit(models[1], digits[4])
+    assert together[1].seen == alone.seen == ("8 or 9",)
+    assert learner.loss(together[1], digits[0]) == pytest.approx(learner.loss(alone, digits[0]), rel=1e-5)
+
+
+def test_similarity_agrees_with_the_engine(digits):
+    # with the whole task in a batch the order of examples does not matter, and both must give the same networks
+    tasks = digits[:4]
+    recipe = Recipe(epochs=40, batch_size=60, learning_rate=1e-2)
+    table = transfer_table(tasks, JaxLearner(NET, recipe), seeds=[2])
+    pools = []
+    for inputs, labels in (("inputs", "labels"), ("eval_inputs", "eval_labels")):
+        whole = np.concatenate([getattr(task, inputs) for task in tasks])
+        n = len(whole) // len(tasks)
+        rows = [np.arange(n) + n * place for place in range(len(tasks))]
+        pools.append(make_pool(whole, rows, [getattr(task, labels) for task in tasks]))
+    networks = train_single(NET, pools[0], range(4), 2, recipe)
+    losses, chance = transfer_losses(NET, networks, pools[1], range(4))
+    np.testing.assert_allclose(table.losses[0], losses, rtol=2e-3)
+    wanted = transfer_similarity(transfer_ratios(losses, chance))
+    np.testing.assert_allclose(table.similarity(), wanted, atol=2e-3)
+    assert np.abs(wanted - np.eye(4)).max() > 0.1
+
+
+def test_a_pair_of_functions_will_do_and_a_misfit_is_named(digits):
+    import jax
+
+    def init(key):
+        return {"w": 0.01 * jax.random.normal(key, (64, 2))}
+
+    linear = JaxLearner((init, lambda p, x: x @ p["w"]))
+    model = linear.fit(linear.make(0), digits[0])
+    assert linear.accuracy(model, digits[0]) > 0.9
+    narrow = JaxLearner(mlp((32,), 2))
+    with pytest.raises(ValueError, match=r"`net` must fit the inputs of task '0 or 1', \(64,\) each"):
+        narrow.fit(narrow.make(0), digits[0])
+
+
+def test_a_task_smaller_than_a_batch_is_learned(digits):
+    from taskorder.pilot import pilot_sample
+
+    learner = JaxLearner(NET, Recipe(epochs=60, learning_rate=1e-2))
+    (small,) = pilot_sample(digits[:1], 3, keep_eval=False)
+    assert learner.loss(learner.fit(learner.make(0), small), small) < 0.3
