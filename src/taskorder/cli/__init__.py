@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from taskorder.cli import data, export, plan, reproduce, run, simulate, status
+from taskorder.cli import audit, data, explore, export, order, plan, report, reproduce, run, simulate, status
 from taskorder.cli.output import BAD_INPUT, INTERRUPTED, say, write
 
 EXAMPLES = """\
@@ -16,6 +16,8 @@ examples:
   taskorder plan --demo
   taskorder plan --help
   taskorder compare table.csv --json
+  taskorder report --demo
+  taskorder explore --open
   taskorder simulate table.csv --order A,C,B
   taskorder reproduce fig2b --quick
   taskorder data list
@@ -46,7 +48,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="taskorder", description=about, epilog=EXAMPLES)
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
-    for command in (plan, simulate, reproduce, data, run, status, export):
+    for command in (plan, report, explore, simulate, reproduce, data, run, status, export, order, audit):
         command.add(commands)
     return parser
 

@@ -1,0 +1,78 @@
+"""`taskorder explore`."""
+
+from __future__ import annotations
+
+import argparse
+import threading
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from taskorder.cli.inputs import FILES
+from taskorder.cli.output import say, write
+
+PORT = 8321
+EPILOG = (
+    FILES
+    + """
+The page lets you drag tasks into any order and watch the predicted error,
+find the best order under constraints, and ask what would change if two tasks
+were more alike. It is served to this machine alone (127.0.0.1); Ctrl-C ends it.
+At most 500 tasks.
+
+example:
+  taskorder explore similarity.csv --open
+"""
+)
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "explore",
+        help="drag tasks in the browser and watch the error",
+        description="Open the explorer in a browser: drag tasks into any order and watch the predicted error.",
+        epilog=EPILOG,
+    )
+    parser.add_argument("file", nargs="?", metavar="FILE", help="the similarity table to open with; see below")
+    parser.add_argument(
+        "--demo", action="store_true", help="open with the table that ships with taskorder: 12 CIFAR-100 tasks"
+    )
+    parser.add_argument(
+        "--port", type=int, default=PORT, metavar="N", help=f"listen on this port ({PORT}); 0 takes any free one"
+    )
+    parser.add_argument("--open", action="store_true", help="open the page in the browser")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> tuple[int, str]:
+    """Serve until Ctrl-C; the exit code and what to print then."""
+    missing = [package for package in ("starlette", "uvicorn") if find_spec(package) is None]
+    if missing:
+        raise ValueError(f'The explorer needs {" and ".join(missing)}. Install it with: pip install "taskorder[web]".')
+    from taskorder.explorer import plans, server
+
+    if args.demo and args.file is not None:
+        raise ValueError("Give a FILE to open or --demo, and not both.")
+    start = plans.example_payload("demo", 12, 1.0) if args.demo else None
+    if args.file is not None:
+        from taskorder.similarity.tables import read_similarity
+
+        start = plans.matrix_payload(*read_similarity(args.file), _source(args.file))
+    with server.listen(args.port) as listening:
+        address = f"http://{server.ADDRESS}:{listening.getsockname()[1]}/"
+        code = write(f"{address}\n")
+        say("serving the explorer to this machine; Ctrl-C ends it")
+        if args.open:
+            import webbrowser
+
+            # a browser in the terminal would wait for an answer that is only given below
+            threading.Thread(target=webbrowser.open, args=[address], daemon=True).start()
+        server.serve(listening, start)
+    say("the explorer has ended")
+    return code, ""
+
+
+def _source(file: str) -> str:
+    """What the page calls the file: its name, without the folders it lies in."""
+    return "standard input" if file == "-" else Path(file).name

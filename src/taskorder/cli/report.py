@@ -1,0 +1,219 @@
+"""`taskorder report`."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import shlex
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from taskorder.cli.inputs import add_transfer
+from taskorder.cli.output import CANNOT_WRITE, INTERRUPTED, say
+from taskorder.cli.plan import seconds
+
+if TYPE_CHECKING:
+    from taskorder.cli.progress import Watcher
+    from taskorder.report.page import Page
+    from taskorder.report.source import Source
+
+EPILOG = """\
+INPUT is one of these, told apart by what is in it; - reads standard input:
+  a matrix     as for `taskorder plan`: the page shows the plan, its rivals and
+               random orders, what each task forgets, which pairs cost you, a
+               map of the tasks
+  a plan       what `taskorder plan --json` printed; with --similarity FILE (the
+               matrix it was made from) the page shows all of the above
+  a run store  what `taskorder run` writes: the accuracy of every order that was
+               trained, and where the rules stand among them
+
+The page is one HTML file that loads nothing from the network, works without
+scripts, and prints. The options after --similarity and --set are those of
+`taskorder plan`.
+
+example:
+  taskorder report similarity.csv -o report.html
+  taskorder report --demo
+  taskorder report results/quick.sqlite --set 1 -o set1.html
+"""
+
+MATRIX_ONLY = (
+    "rule", "weights", "before", "first", "last", "learned", "visits", "seed", "repair", "output_similarity",
+    "losses", "transfer", "accuracy", "chance",
+)  # fmt: skip
+"""Options that a plan or a store has decided already."""
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "report",
+        help="write a page with figures about a matrix, a plan or runs",
+        description="Write one HTML page with figures about a matrix, a plan or a store of runs.",
+        epilog=EPILOG,
+    )
+    option = parser.add_argument
+    option("input", nargs="?", metavar="INPUT", help="a matrix, a plan or a run store; see below")
+    option("--demo", action="store_true", help="use the table that ships with taskorder: 12 CIFAR-100 tasks")
+    option("-o", "--output", metavar="FILE", default="report.html", help="what to write (report.html); - for stdout")
+    option("--title", help="the heading of the page")
+    option("--similarity", metavar="FILE", help="the matrix that a plan was made from")
+    option("--set", type=int, metavar="N", help="which task set of a run store (the first)")
+    add_transfer(parser)
+    option("--rule", default="optimal", help="how to choose the order (optimal); see: taskorder plan --help")
+    option("--weights", metavar="W", help="importance: A=2,B=0.5 (others 1), or one number a task, or a file")
+    option("--before", action="append", default=[], metavar="A:B", help="task A before task B; repeat for more")
+    option("--first", metavar="A", help="the task to start with")
+    option("--last", metavar="A", help="the task to end with")
+    option("--learned", metavar="A,B", help="tasks already learned, in that order")
+    option("--visits", type=int, metavar="K", help="visit K times in all, each task at least once")
+    option("--output-similarity", metavar="FILE", help="similarity of the tasks' outputs (default: a shared readout)")
+    option("--time-limit", type=seconds, default=10.0, metavar="SECONDS",
+           help="for the plan, and again for its rivals (10; or none)")  # fmt: skip
+    option("--seed", type=int, default=0, metavar="N", help="random seed (0); the same seed gives the same answer")
+    option(
+        "--repair",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="move a table that is no correlation matrix to the nearest one and say so (default), or refuse it",
+    )
+    parser.set_defaults(run=run, defaults={key: parser.get_default(key) for key in MATRIX_ONLY})
+
+
+def run(args: argparse.Namespace) -> tuple[int, str]:
+    """The exit code and what to print."""
+    if args.demo == (args.input is not None):
+        raise ValueError("Give an INPUT to read or --demo, and not both. See: taskorder report --help")
+    target = None if args.output == "-" else _target(args)
+    from taskorder.cli.progress import Watcher
+    from taskorder.report.document import page_html
+
+    with Watcher(None, draw=sys.stderr.isatty(), label="computing") as watcher:
+        page = _page(args, watcher)
+    if watcher.interrupted:
+        say("interrupted; the page shows the best found so far")
+    text = page_html(page, _command(args))
+    code = INTERRUPTED if watcher.interrupted else 0
+    if target is None:
+        return code, text
+    # lone surrogates in a name have no UTF-8; the browser shows a mark for them
+    data = text.encode("utf-8", errors="xmlcharrefreplace")
+    part = target.with_name(f".{os.getpid()}.part.{target.name}")
+    try:
+        part.write_bytes(data)
+        os.replace(part, target)
+    except OSError as problem:
+        say(f"error: cannot write {target}: {problem.strerror or problem}")
+        return CANNOT_WRITE, ""
+    finally:
+        with contextlib.suppress(OSError):
+            part.unlink()
+    return code, f"wrote {target}: {len(data) / 1e6:.2g} MB\n"
+
+
+def _target(args: argparse.Namespace) -> Path:
+    """Where to write; never over what is read."""
+    target = Path(args.output)
+    for name in (args.input, args.similarity, args.output_similarity):
+        if name not in (None, "-") and target.exists() and Path(name).exists() and target.samefile(name):
+            raise ValueError(f"`--output` must be another file than the input, got {args.output!r} for both.")
+    return target
+
+
+def _page(args: argparse.Namespace, watcher: Watcher) -> Page:
+    """The page of whatever the input is: the first kind that knows it."""
+    from taskorder.report.source import open_source
+
+    if args.demo:
+        return _of_matrix(None, args, watcher)
+    source = open_source(args.input)
+    return next(page for kind in KINDS if (page := kind(source, args, watcher)) is not None)
+
+
+def _of_store(source: Source, args: argparse.Namespace, watcher: Watcher) -> Page | None:
+    if not source.is_store:
+        return None
+    _refuse(args, "a run store", "similarity", *MATRIX_ONLY)
+    if source.path is None:
+        raise ValueError("`INPUT` must be a file for a run store, got standard input.")
+    from taskorder.report.run_numbers import run_numbers
+    from taskorder.report.run_page import run_page
+    from taskorder.store import Store
+
+    with Store(source.path, create=False) as store:
+        numbers = run_numbers(store, args.set, time_limit=args.time_limit, watch=watcher)
+    title = args.title or f"{len(numbers.names)} tasks of {numbers.settings['dataset']}, set {numbers.number}"
+    return run_page(numbers, title, source.name)
+
+
+def _of_plan(source: Source, args: argparse.Namespace, watcher: Watcher) -> Page | None:
+    plan = source.plan()
+    if plan is None:
+        return None
+    _refuse(args, "a plan", "set", *MATRIX_ONLY)
+    from taskorder.report.plan_numbers import plan_numbers
+    from taskorder.report.plan_page import plan_page
+    from taskorder.similarity.tables import read_similarity
+
+    similarity = None if args.similarity is None else read_similarity(args.similarity)[0]
+    numbers = plan_numbers(plan, similarity, time_limit=args.time_limit, watch=watcher)
+    said = source.name if similarity is None else f"{source.name}, with the matrix {args.similarity}"
+    return plan_page(numbers, args.title or _title(source.name, len(plan.names)), said)
+
+
+def _of_matrix(source: Source | None, args: argparse.Namespace, watcher: Watcher) -> Page:
+    """All that is nothing else; whoever reads tables says what is wrong with it."""
+    _refuse(args, "a matrix", "similarity", "set")
+    from taskorder.cli.plan import _inputs
+    from taskorder.ordering.solve import solve
+    from taskorder.report.plan_numbers import plan_numbers
+    from taskorder.report.plan_page import plan_page
+
+    file = None if source is None else source.stream()
+    similarity, options, notes = _inputs(
+        argparse.Namespace(**{**vars(args), "file": file, "output": args.output_similarity})
+    )
+    plan = solve(similarity, args.rule, visits=args.visits, watch=watcher, **options)
+    plan = replace(plan, notes=(*notes, *plan.notes))
+    numbers = plan_numbers(plan, similarity, time_limit=args.time_limit, watch=watcher)
+    name = "the demo matrix: transfer between 12 CIFAR-100 tasks" if source is None else source.name
+    title = "12 CIFAR-100 tasks" if source is None else _title(source.name, len(plan.names))
+    return plan_page(numbers, args.title or title, name)
+
+
+KINDS: tuple[Callable[[Source, argparse.Namespace, Watcher], Page | None], ...] = (_of_store, _of_plan, _of_matrix)
+"""One function a kind of input, which gives None for what is not its own; the last one takes all that is left."""
+
+
+def _refuse(args: argparse.Namespace, kind: str, *options: str) -> None:
+    """Say which option has no meaning for this kind of input."""
+    for key in options:
+        if getattr(args, key) != args.defaults.get(key):
+            option = key.replace("_", "-")
+            raise ValueError(f"`--{option}` must be left out for {kind}, got {getattr(args, key)!r}.")
+
+
+def _title(name: str, num_tasks: int) -> str:
+    tasks = "1 task" if num_tasks == 1 else f"{num_tasks} tasks"
+    return f"{tasks} from {Path(name).name}"
+
+
+def _command(args: argparse.Namespace) -> str:
+    """The command that makes this page again."""
+    words = ["taskorder", "report", *(["--demo"] if args.demo else [args.input])]
+    for key in ("title", "similarity", "set", *MATRIX_ONLY, "time_limit"):
+        value, default = getattr(args, key), {"time_limit": 10.0, **args.defaults}.get(key)
+        option = f"--{key.replace('_', '-')}"
+        if value == default:
+            continue
+        if isinstance(value, bool):
+            words.append(option if value else "--no-repair")
+        elif key == "before":
+            words += [word for pair in value for word in (option, pair)]
+        else:
+            words += [option, "none" if value is None else str(value)]
+    return shlex.join([*words, "-o", args.output])

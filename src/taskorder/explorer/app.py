@@ -1,0 +1,180 @@
+"""The explorer's pages and its small interface, as an ASGI application.
+
+GET  /                      the page, with the token of this start in it
+GET  /static/NAME           scripts and styles, from memory: no path of a request is ever opened
+GET  /api/start             the file named on the command line, the rules and the limits
+GET  /api/example/KIND      chain, ring, tree, leaves, demo
+POST /api/table?name=NAME   bytes of a table -> matrix, names, repair
+POST /api/solve             question and rule -> lines of JSON: key, progress ..., plan or problem
+POST /api/stop/KEY          ends a search with the best it has
+POST /api/plan              question and order -> the plan as JSON
+POST /api/report            question and order -> the report as HTML
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from functools import partial
+from importlib import resources
+from typing import Any, TypeVar
+
+from anyio import CapacityLimiter, to_thread
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from taskorder.explorer import plans
+from taskorder.explorer.searches import Busy, Searches
+from taskorder.explorer.security import Guard
+from taskorder.ordering.solve import RULES
+from taskorder.plots.style import ROLES
+
+THREADS = 4
+"""Requests that are computed at a time, searches apart; more of them wait."""
+READING_SECONDS = 30.0
+"""A request must have arrived whole by then."""
+TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
+TOKEN_MARK = "{{token}}"
+
+Value = TypeVar("Value")
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+_threads = CapacityLimiter(THREADS)
+
+
+async def _beside(work: Callable[..., Value], *args: Any) -> Value:
+    """Compute in a thread, so that the server goes on answering."""
+    return await to_thread.run_sync(work, *args, limiter=_threads)
+
+
+def create_app(token: str, searches: Searches, start: plans.Payload | None = None) -> Starlette:
+    """The application; `start` is the matrix to open with (see `plans.matrix_payload`)."""
+    files = _static_files()
+    page = files.pop("index.html").decode().replace(TOKEN_MARK, token)
+
+    async def index(request: Request) -> Response:
+        return Response(page, media_type="text/html")
+
+    async def static(request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in files:
+            raise HTTPException(404, "There is no such file.")
+        return Response(files[name], media_type=TYPES[name.rpartition(".")[2]])
+
+    async def begin(request: Request) -> Response:
+        rules = [{"name": rule, "color": ROLES[rule].color} for rule in RULES]
+        limits = {"tasks": plans.MAX_TASKS, "bytes": plans.MAX_BYTES, "seconds": plans.MAX_SECONDS}
+        return JSONResponse({"table": start, "rules": rules, "limits": limits})
+
+    async def example(request: Request) -> Response:
+        kind, query = request.path_params["kind"], request.query_params
+        try:
+            num_tasks, a = int(query.get("tasks", "5")), float(query.get("a", "0.7"))
+        except ValueError:
+            raise ValueError("`tasks` must be an integer and `a` a number.") from None
+        return JSONResponse(await _beside(plans.example_payload, kind, num_tasks, a))
+
+    async def table(request: Request) -> Response:
+        name = (request.query_params.get("name") or "the table").replace("\\", "/").rpartition("/")[2][:80]
+        return JSONResponse(await _beside(plans.table_payload, await _body(request), name))
+
+    async def solve(request: Request) -> Response:
+        body = await _object(request)
+        events = searches.events(searches.begin(), partial(plans.find, body))
+        return StreamingResponse(_lines(events), media_type="application/x-ndjson")
+
+    async def stop(request: Request) -> Response:
+        return JSONResponse({"stopped": searches.stop(request.path_params["key"])})
+
+    async def plan(request: Request) -> Response:
+        made = await _beside(plans.plan_of, await _object(request))
+        return Response(made.to_json(), media_type="application/json")
+
+    async def report(request: Request) -> Response:
+        body = await _object(request)
+        search = searches.begin()
+        try:
+            text = await _beside(plans.report_of, body, lambda *_: search.stopped.is_set())
+        finally:
+            searches.end(search)
+        return Response(text, media_type="text/html")
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        yield
+        await to_thread.run_sync(searches.join)
+
+    return Starlette(
+        routes=[
+            Route("/", index),
+            Route("/static/{name}", static),
+            Route("/api/start", begin),
+            Route("/api/example/{kind}", _answering(example)),
+            Route("/api/table", _answering(table), methods=["POST"]),
+            Route("/api/solve", _answering(solve), methods=["POST"]),
+            Route("/api/stop/{key}", stop, methods=["POST"]),
+            Route("/api/plan", _answering(plan), methods=["POST"]),
+            Route("/api/report", _answering(report), methods=["POST"]),
+        ],
+        middleware=[Middleware(Guard, token=token)],
+        exception_handlers={HTTPException: _refused},
+        lifespan=lifespan,
+    )
+
+
+def _static_files() -> dict[str, bytes]:
+    folder = resources.files("taskorder.explorer").joinpath("static")
+    return {file.name: file.read_bytes() for file in folder.iterdir() if file.name.rpartition(".")[2] in TYPES}
+
+
+def _answering(endpoint: Endpoint) -> Endpoint:
+    """The endpoint, with bad input answered by its one line."""
+
+    async def answer(request: Request) -> Response:
+        try:
+            return await endpoint(request)
+        except Busy as problem:
+            return JSONResponse({"error": str(problem)}, 429)
+        except ValueError as problem:
+            return JSONResponse({"error": str(problem)}, 400)
+        except (TypeError, OverflowError) as problem:
+            return JSONResponse({"error": f"`request` must have the right types, got: {problem}."}, 400)
+        except TimeoutError:
+            return JSONResponse({"error": f"The request must arrive within {READING_SECONDS:g} s."}, 408)
+
+    return answer
+
+
+async def _refused(request: Request, problem: Exception) -> Response:
+    assert isinstance(problem, HTTPException)
+    return JSONResponse({"error": problem.detail}, problem.status_code)
+
+
+async def _body(request: Request) -> bytes:
+    """The body, cut just past the limit: whoever reads it refuses it then."""
+    data = bytearray()
+    try:
+        async with asyncio.timeout(READING_SECONDS):
+            async for chunk in request.stream():
+                data += chunk
+                if len(data) > plans.MAX_BYTES:
+                    break
+    except ClientDisconnect:
+        raise ValueError("The request must arrive whole.") from None
+    return bytes(data[: plans.MAX_BYTES + 1])
+
+
+async def _object(request: Request) -> plans.Payload:
+    return await _beside(plans.parse, await _body(request))
+
+
+async def _lines(events: AsyncIterator[dict[str, Any]]) -> AsyncIterator[str]:
+    async for event in events:
+        yield json.dumps(event, allow_nan=False) + "\n"

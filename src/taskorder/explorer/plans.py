@@ -1,0 +1,170 @@
+"""From what the page sends to plans: checked matrices, orders found by a rule, and orders made by hand."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import numpy as np
+
+from taskorder import checks
+from taskorder._version import __version__
+from taskorder.checks import Floats
+from taskorder.ordering.clock import Watch
+from taskorder.ordering.constraints import respects
+from taskorder.ordering.question import Question, pose
+from taskorder.ordering.solve import RULES, solve
+from taskorder.records import Plan
+from taskorder.similarity.tables import demo_similarity, read_similarity
+from taskorder.theory.error import error_path
+from taskorder.theory.graphs import chain, leaves, ring, tree
+
+MAX_TASKS = 500
+"""More tasks make no list that a person drags."""
+MAX_BYTES = 16 * 2**20
+"""Longest request: 500 x 500 numbers with 17 digits take 5 MB."""
+MAX_SECONDS = 600.0
+"""Longest search."""
+REPORT_SECONDS = 10.0
+"""For the rivals in a report."""
+BY_HAND = "by-hand"
+"""What a plan calls an order that no rule made."""
+SIMILARITY_ONLY = ("periphery-to-core", "core-to-periphery", "first-order")
+"""Rules that cannot read weights; here their orders are found without, and scored with them."""
+GRAPHS = {"chain": chain, "ring": ring, "tree": tree, "leaves": leaves}
+
+Payload = dict[str, Any]
+
+
+def table_payload(data: bytes, name: str) -> Payload:
+    """What the page needs of an uploaded table."""
+    similarity, names = read_similarity(io.BytesIO(data), name=name, max_bytes=MAX_BYTES)
+    return matrix_payload(similarity, names, name)
+
+
+def example_payload(kind: str, num_tasks: int, a: float) -> Payload:
+    """One of the examples: a graph, or the matrix that ships with the package."""
+    if kind == "demo":
+        similarity, names = demo_similarity()
+        return matrix_payload(similarity, names, "CIFAR-100 (measured)")
+    if kind not in GRAPHS:
+        raise ValueError(f"`example` must be one of demo, {', '.join(GRAPHS)}, got {kind!r}.")
+    _few_enough(num_tasks, "example")
+    return matrix_payload(GRAPHS[kind](num_tasks, a), None, f"{kind} of {num_tasks}, a = {a:g}")
+
+
+def matrix_payload(similarity: Floats, names: tuple[str, ...] | None, source: str) -> Payload:
+    """The matrix as given, the correlation matrix that errors are computed on (null where equal), and its names."""
+    _few_enough(len(similarity), source)
+    question = _pose({"similarity": similarity, "names": names})
+    moved = question.repair is not None
+    return {
+        "source": source,
+        "names": question.names,
+        "given": similarity.tolist() if moved else question.similarity.tolist(),
+        "repaired": question.similarity.tolist() if moved else None,
+        "note": question.notes[0] if moved else None,
+    }
+
+
+def find(body: Payload, watch: Watch | None = None) -> Plan:
+    """The plan of a rule for the question that the page asks."""
+    rule, asked = body.get("rule"), question_of(body)
+    if rule not in RULES:
+        raise ValueError(f"`rule` must be one of {', '.join(RULES)}, got {rule!r}.")
+    limit = checks.seconds_limit(body.get("seconds", 10.0))
+    if limit > MAX_SECONDS:
+        raise ValueError(f"`seconds` must be at most {MAX_SECONDS:g}, got {limit:g}. Use: taskorder plan --time-limit")
+    options: Payload = {**asked, "time_limit": limit, "seed": body.get("seed", 0), "watch": watch}
+    if asked.get("weights") is None or rule not in SIMILARITY_ONLY:
+        return solve(rule=rule, **options)
+    order = solve(rule=rule, **{**options, "weights": None}).order
+    return plan_of({**asked, "order": order, "rule": rule})
+
+
+def plan_of(body: Payload) -> Plan:
+    """The plan that an order stands for, whether a rule made it or a person."""
+    question = _pose(question_of(body))
+    problem = question.problem()
+    order = checks.visit_order(body.get("order", ()), len(question.names))
+    if sorted(order.tolist()) != problem.tasks.tolist():
+        raise ValueError(f"`order` must list each of the {question.num_open} open tasks exactly once.")
+    rule = body.get("rule", BY_HAND)
+    if rule != BY_HAND and rule not in RULES:
+        raise ValueError(f"`rule` must be {BY_HAND} or one of {', '.join(RULES)}, got {rule!r}.")
+    path = error_path(question.similarity, [*question.learned, *order])[len(question.learned) :]
+    places = {int(task): place for place, task in enumerate(problem.tasks)}
+    kept = respects(np.array([places[int(task)] for task in order], dtype=int), problem.precedes)
+    notes = [*question.notes] if kept else [*question.notes, "this order breaks a constraint that was asked for"]
+    name = question.names
+    return Plan(
+        order=tuple(order.tolist()),
+        names=name,
+        error=question.unit * float(path[-1] @ question.weights),
+        task_errors=tuple(path[-1].tolist()),
+        error_path=tuple(tuple(row) for row in path.tolist()),
+        rule=rule,
+        options={
+            "rule": rule,
+            "weights": (question.unit * question.weights).tolist() if question.weighted else None,
+            "before": [[name[a], name[b]] for a, b in question.before],
+            "first": None if question.first is None else name[question.first],
+            "last": None if question.last is None else name[question.last],
+            "learned": [name[task] for task in question.learned],
+        },
+        notes=tuple(notes),
+        repair=question.repair,
+        similarity_digest=checks.digest(question.given),
+        version=__version__,
+    )
+
+
+def report_of(body: Payload, watch: Watch) -> str:
+    """The report on an order as HTML; `plan` in the request is what a search found, with its proof."""
+    from taskorder.report.document import page_html
+    from taskorder.report.plan_numbers import plan_numbers
+    from taskorder.report.plan_page import plan_page
+
+    found = body.get("plan")
+    plan = plan_of(body) if found is None else Plan.from_json(json.dumps(found))
+    similarity = checks.square_matrix(question_of(body)["similarity"])
+    numbers = plan_numbers(plan, similarity, time_limit=REPORT_SECONDS, watch=watch)
+    source = str(body.get("source", "the explorer"))[:200]
+    page = plan_page(numbers, f"{len(plan.names)} tasks from {source}", f"{source}, in the explorer")
+    return page_html(page, "taskorder report plan.json --similarity FILE -o report.html")
+
+
+def question_of(body: Payload) -> Payload:
+    """The arguments of `solve` in a request; everything else in it is left behind."""
+    similarity = body.get("similarity")
+    if not isinstance(similarity, list):
+        raise ValueError(f"`similarity` must be a list of rows, got {type(similarity).__name__}.")
+    _few_enough(len(similarity), "similarity")
+    keys = ("similarity", "names", "before", "first", "last", "learned", "weights")
+    return {key: body[key] for key in keys if body.get(key) is not None}
+
+
+def parse(data: bytes) -> Payload:
+    """The JSON object in a request."""
+    if len(data) > MAX_BYTES:
+        raise ValueError(f"`request` must be at most {MAX_BYTES / 2**20:g} MB.")
+    try:
+        body = json.loads(data)
+    except (ValueError, RecursionError):
+        body = None
+    if not isinstance(body, dict):
+        raise ValueError("`request` must be a JSON object.")
+    return body
+
+
+def _pose(asked: Payload) -> Question:
+    options: Payload = {"output": None, "weights": None, "names": None, "first": None, "last": None}
+    return pose(**{**options, "before": (), "learned": (), "seed": 0, "repair": True, **asked})
+
+
+def _few_enough(num_tasks: int, label: str) -> None:
+    if num_tasks > MAX_TASKS:
+        raise ValueError(
+            f"`{label}` must have at most {MAX_TASKS} tasks to explore, got {num_tasks}. Use: taskorder plan FILE"
+        )

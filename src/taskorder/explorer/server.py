@@ -1,0 +1,64 @@
+"""Serve the explorer on loopback until Ctrl-C."""
+
+from __future__ import annotations
+
+import contextlib
+import secrets
+import socket
+from types import FrameType
+
+import uvicorn
+
+from taskorder.explorer.app import create_app
+from taskorder.explorer.plans import Payload
+from taskorder.explorer.searches import Searches
+
+ADDRESS = "127.0.0.1"
+CLOSING_SECONDS = 5
+"""Open connections get this long to finish after Ctrl-C."""
+
+
+class Server(uvicorn.Server):
+    """One explorer; Ctrl-C ends its searches first, so that nothing holds the connections open."""
+
+    def __init__(self, start: Payload | None) -> None:
+        self.searches = Searches()
+        app = create_app(secrets.token_urlsafe(24), self.searches, start)
+        super().__init__(
+            uvicorn.Config(
+                app,
+                http="h11",
+                ws="none",
+                loop="asyncio",
+                lifespan="on",
+                log_level="error",
+                access_log=False,
+                server_header=False,
+                limit_concurrency=100,
+                timeout_graceful_shutdown=CLOSING_SECONDS,
+            )
+        )
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Stop searching, then do as uvicorn does."""
+        self.searches.stop_all()
+        super().handle_exit(sig, frame)
+
+
+def listen(port: int) -> socket.socket:
+    """A listening socket on loopback; port 0 takes any that is free."""
+    if not 0 <= port <= 65535:
+        raise ValueError(f"`--port` must be from 0 to 65535, got {port}.")
+    try:
+        return socket.create_server((ADDRESS, port))
+    except OSError as problem:
+        reason = problem.strerror or str(problem)
+        raise ValueError(
+            f"`--port` must be free to listen on, got {port}: {reason}. Choose another, or --port 0 for any free one."
+        ) from None
+
+
+def serve(listening: socket.socket, start: Payload | None = None) -> None:
+    """Answer until Ctrl-C; nothing runs on afterwards."""
+    with listening, contextlib.suppress(KeyboardInterrupt):
+        Server(start).run(sockets=[listening])

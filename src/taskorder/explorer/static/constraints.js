@@ -1,0 +1,48 @@
+/** The constraints as chips above the list. */
+
+import { announce, byId, h, number, show } from "./dom.js";
+import { asking } from "./state.js";
+
+/** The constraints as chips, each with a button that drops it. @param {import("./app.js").App} app */
+export function createConstraints(app) {
+  const list = byId("constraints");
+  let shown = null;
+  const chip = (text, asked) => {
+    const drop = () => {
+      app.store.commit(asking(app.store.state, asked(app.store.state.question)));
+      byId("tasks").querySelector('[tabindex="0"]').focus(); // the button itself is gone
+      announce(`Dropped: ${text}.`);
+    };
+    return h("li", {}, text, " ", h("button", { type: "button", "aria-label": `Drop: ${text}`, onclick: drop }, "×"));
+  };
+  return {
+    render({ state: { question } }) {
+      if (question === shown) return;
+      shown = question;
+      const { names, first, last, before, learned, weights } = question;
+      const chips = learned.map((task) =>
+        chip(`${names[task]} learned`, (asked) => ({ learned: asked.learned.filter((one) => one !== task) })),
+      );
+      if (first !== null) chips.push(chip(`${names[first]} first`, () => ({ first: null })));
+      if (last !== null) chips.push(chip(`${names[last]} last`, () => ({ last: null })));
+      for (const [a, b] of before) {
+        chips.push(
+          chip(`${names[a]} before ${names[b]}`, (asked) => ({
+            before: asked.before.filter(([x, y]) => x !== a || y !== b),
+          })),
+        );
+      }
+      weights?.forEach((weight, task) => {
+        if (weight === 1) return;
+        chips.push(
+          chip(`${names[task]} weighs ${number(weight)}`, (asked) => {
+            const rest = asked.weights.map((one, place) => (place === task ? 1 : one));
+            return { weights: rest.every((one) => one === 1) ? null : rest };
+          }),
+        );
+      });
+      list.replaceChildren(...chips);
+      show(list, chips.length > 0);
+    },
+  };
+}

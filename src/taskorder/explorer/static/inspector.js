@@ -1,0 +1,178 @@
+/** The constraints of one task, inside its row: first, last, already learned, before another, weight, name. */
+
+import { announce, byId, complain, h, show } from "./dom.js";
+import { asking } from "./state.js";
+
+/** @param {import("./app.js").App} app @param {number} task @param {() => void} close @returns {HTMLElement} */
+export function inspector(app, task, close) {
+  const { question } = app.store.state;
+  const name = question.names[task];
+  const learned = question.learned.includes(task);
+  const change = (asked) => app.store.commit(asking(app.store.state, asked));
+  const toggle = (field, label, on, asked, disabled = false) =>
+    h(
+      "button",
+      {
+        type: "button",
+        "data-field": field,
+        "aria-pressed": String(on),
+        disabled,
+        "aria-label": `${label}: ${name}`,
+        onclick: () => change(asked),
+      },
+      label,
+    );
+  const box = h(
+    "div",
+    { class: "inspector", role: "group", "aria-label": `Constraints of ${name}` },
+    h(
+      "div",
+      { class: "buttons" },
+      toggle(
+        "first",
+        "First",
+        question.first === task,
+        { first: question.first === task ? null : task, last: question.last === task ? null : question.last },
+        learned,
+      ),
+      toggle(
+        "last",
+        "Last",
+        question.last === task,
+        { last: question.last === task ? null : task, first: question.first === task ? null : question.first },
+        learned,
+      ),
+      toggle("learned", "Already learned", learned, learnedChange(question, task)),
+      h(
+        "button",
+        {
+          type: "button",
+          "data-field": "before",
+          disabled: learned,
+          "aria-label": `Before another task: ${name}`,
+          onclick: () => chooseLater(app, task),
+        },
+        "Before …",
+      ),
+    ),
+    h(
+      "div",
+      { class: "fields" },
+      h(
+        "label",
+        {},
+        "Weight ",
+        h("input", {
+          type: "number",
+          min: 0,
+          step: "any",
+          "data-field": "weight",
+          value: question.weights ? question.weights[task] : 1,
+          onchange: (event) => weigh(app, task, event.target),
+        }),
+      ),
+      h(
+        "label",
+        {},
+        "Name ",
+        h("input", {
+          type: "text",
+          maxlength: 200,
+          "data-field": "name",
+          value: name,
+          onchange: (event) => rename(app, task, event.target),
+        }),
+      ),
+    ),
+  );
+  box.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    event.stopPropagation();
+    close();
+  });
+  return box;
+}
+
+/** What marking a task as learned, or no longer, changes. */
+function learnedChange({ learned, first, last, before }, task) {
+  if (learned.includes(task)) return { learned: learned.filter((other) => other !== task) };
+  return {
+    learned: [...learned, task],
+    first: first === task ? null : first,
+    last: last === task ? null : last,
+    before: before.filter(([, b]) => b !== task), // it is before nothing that could still come
+  };
+}
+
+function weigh(app, task, input) {
+  const { question } = app.store.state;
+  const weight = Number(input.value);
+  const weights = question.weights ? [...question.weights] : Array(question.size).fill(1);
+  weights[task] = weight;
+  if (input.value === "" || !(weight >= 0 && weight <= 1e6) || weights.every((one) => one === 0)) {
+    complain(
+      `The weight of ${question.names[task]} must be from 0 to 1000000, and one must be above 0, ` +
+        `got ${input.value || "nothing"}.`,
+    );
+    input.value = question.weights ? question.weights[task] : 1;
+    return;
+  }
+  app.store.commit(asking(app.store.state, { weights: weights.every((one) => one === 1) ? null : weights }));
+}
+
+/** Every name, checked: one line, not blank, not twice. @param {string[]} names @returns {string} what is wrong, or "" */
+export function nameProblem(names) {
+  const blank = names.findIndex((name) => name === "");
+  if (blank >= 0) return `Task ${blank + 1} must have a name.`;
+  const odd = names.find((name) => name.length > 200 || /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(name));
+  if (odd !== undefined)
+    return `Names must be one printable line of at most 200 characters, got ${JSON.stringify(odd.slice(0, 40))}.`;
+  const twice = names.find((name, place) => names.indexOf(name) !== place);
+  return twice === undefined ? "" : `Names must be unique, got ${JSON.stringify(twice)} more than once.`;
+}
+
+function rename(app, task, input) {
+  const { question } = app.store.state;
+  const names = question.names.map((name, one) => (one === task ? input.value.trim() : name));
+  const problem = nameProblem(names);
+  complain(problem);
+  if (problem) input.value = question.names[task];
+  else app.store.commit(asking(app.store.state, { names }));
+}
+
+/** "A before ...": the next task clicked is B. */
+function chooseLater(app, task) {
+  const { question } = app.store.state;
+  const note = byId("choosing");
+  const end = () => {
+    app.choosing = null;
+    show(note, false);
+    document.removeEventListener("keydown", escape);
+  };
+  const escape = (event) => event.key === "Escape" && end();
+  note.textContent = `Click the task that must come after ${question.names[task]} (Escape: none).`;
+  show(note, true);
+  announce(note.textContent);
+  document.addEventListener("keydown", escape);
+  app.choosing = {
+    chosen: (later) => {
+      end();
+      const problem = pairProblem(app.store.state.question, task, later);
+      if (problem) return complain(problem);
+      const { before } = app.store.state.question;
+      app.store.commit(asking(app.store.state, { before: [...before, [task, later]] }));
+      announce(`${question.names[task]} before ${question.names[later]}.`);
+    },
+  };
+}
+
+/** Why a pair cannot be added, or "". */
+function pairProblem({ names, before, learned }, task, later) {
+  if (task === later) return `A task cannot come before itself: ${names[task]}.`;
+  if (learned.includes(later)) return `${names[later]} is learned already: nothing can come before it.`;
+  if (before.some(([a, b]) => a === task && b === later))
+    return `${names[task]} before ${names[later]} is asked for already.`;
+  const reach = new Set([later]);
+  for (const from of reach) for (const [a, b] of before) if (a === from) reach.add(b);
+  return reach.has(task) ? `${names[later]} must come before ${names[task]} already. Drop that first.` : "";
+}

@@ -1,0 +1,112 @@
+/** Where the best order changes as the similarity of one pair moves. */
+
+import { bestOrder } from "./listing.js";
+import { finalError } from "./recursion.js";
+
+/** @typedef {import("./recursion.js").Question} Question
+ * @typedef {{low: number, high: number, order: number[]}} Phase  the order is best from low to high
+ */
+
+const GRID = 24;
+const HALVINGS = 40;
+const DEEPEST = 8;
+
+/** The question with another similarity of one pair.
+ * @template {Question} Q @param {Q} question @param {number} i @param {number} j @param {number} value @returns {Q} */
+export function withPair(question, i, j, value) {
+  const matrix = question.matrix.slice();
+  matrix[i * question.size + j] = matrix[j * question.size + i] = value;
+  return { ...question, matrix };
+}
+
+/**
+ * The values that leave the matrix a correlation matrix. With the other tasks accounted for, the pair has variances u,
+ * v and covariance w: its similarity may move from c - w - sqrt(u v) to c - w + sqrt(u v).
+ * @param {Question} question @param {number} i @param {number} j @returns {[number, number]}
+ */
+export function pairRange(question, i, j) {
+  const { matrix, size } = question;
+  const tasks = [...Array(size).keys()].filter((task) => task !== i && task !== j);
+  const factor = cholesky(matrix, size, [...tasks, i, j]);
+  const n = size;
+  const u = factor[(n - 2) * n + n - 2] ** 2;
+  const w = factor[(n - 1) * n + n - 2] * factor[(n - 2) * n + n - 2];
+  const v = factor[(n - 1) * n + n - 1] ** 2 + factor[(n - 1) * n + n - 2] ** 2;
+  const middle = matrix[i * size + j] - w;
+  const width = Math.sqrt(u * v);
+  return [Math.max(-1, middle - width), Math.min(1, middle + width)];
+}
+
+/** Lower Cholesky factor of the rows and columns in the order given; a tiny ridge lets singular matrices pass.
+ * @param {Float64Array} matrix @param {number} size @param {number[]} places @returns {Float64Array} */
+function cholesky(matrix, size, places) {
+  const factor = new Float64Array(size * size);
+  for (let row = 0; row < size; row++) {
+    for (let column = 0; column <= row; column++) {
+      let sum = matrix[places[row] * size + places[column]] + (row === column ? 1e-9 : 0);
+      for (let k = 0; k < column; k++) sum -= factor[row * size + k] * factor[column * size + k];
+      factor[row * size + column] =
+        row === column ? Math.sqrt(Math.max(sum, 1e-12)) : sum / factor[column * size + column];
+    }
+  }
+  return factor;
+}
+
+/**
+ * The phases from low to high. A grid finds them; where neighbors differ, the crossing of their two errors is the flip,
+ * unless a third order is better there, which then splits the interval.
+ * @param {Question} question @param {number} i @param {number} j @param {number} low @param {number} high
+ * @param {(question: Question) => Promise<number[]> | number[]} best  finds the best order
+ * @param {(share: number) => void} [progress]  told how much of the grid is done
+ * @returns {Promise<Phase[]>}
+ */
+export async function findPhases(question, i, j, low, high, best, progress = () => {}) {
+  const error = (order, value) => finalError(withPair(question, i, j, value), order);
+  const at = async (value) => ({ value, order: await best(withPair(question, i, j, value)) });
+  const flips = [];
+  const split = async (left, right, depth) => {
+    if (tied(error, left, right)) return { ...right, order: left.order };
+    const value = crossing(error, left, right);
+    const middle = await at(value);
+    const limit = error(left.order, value);
+    if (depth < DEEPEST && error(middle.order, value) < limit * (1 - 1e-7) - 1e-12) {
+      return split(await split(left, middle, depth + 1), right, depth + 1);
+    }
+    flips.push({ value, order: right.order });
+    return right;
+  };
+  let left = await at(low);
+  const phases = [{ low, high, order: left.order }];
+  for (let step = 1; step <= GRID; step++) {
+    left = await split(left, await at(low + ((high - low) * step) / GRID), 0);
+    progress(step / GRID);
+  }
+  for (const flip of flips) {
+    phases[phases.length - 1].high = flip.value;
+    phases.push({ low: flip.value, high, order: flip.order });
+  }
+  return phases;
+}
+
+/** The phases of few tasks, by listing their orders. @param {Question} question @param {number} i @param {number} j
+ * @param {number} low @param {number} high @returns {Promise<Phase[]>} */
+export function listedPhases(question, i, j, low, high) {
+  return findPhases(question, i, j, low, high, (asked) => bestOrder(asked).order);
+}
+
+/** Whether the left order is still as good as the right one at the right end. */
+function tied(error, left, right) {
+  const own = error(right.order, right.value);
+  return error(left.order, right.value) <= own * (1 + 1e-7) + 1e-12;
+}
+
+/** Where the two orders' errors cross, by halving. */
+function crossing(error, left, right) {
+  let [low, high] = [left.value, right.value];
+  for (let step = 0; step < HALVINGS; step++) {
+    const middle = (low + high) / 2;
+    if (error(left.order, middle) <= error(right.order, middle)) low = middle;
+    else high = middle;
+  }
+  return (low + high) / 2;
+}

@@ -1,0 +1,179 @@
+/** Orders by rule, and the proven best with a live gap; every one can be undone. */
+
+import { announce, byId, complain, h, number, percent, show } from "./dom.js";
+import * as server from "./server.js";
+
+const ABOUT = {
+  "periphery-to-core": "least typical task first",
+  "core-to-periphery": "most typical task first",
+  "max-path": "neighbors as unlike as possible",
+  "min-path": "neighbors as alike as possible",
+  "first-order": "the paper's perturbation objective",
+  greedy: "least error at each step",
+  random: "a random order",
+  worst: "most error, to see the stakes",
+};
+const RULE_SECONDS = 10;
+const COMPILING_AFTER = 2000;
+
+/** @param {import("./app.js").App} app */
+export function createRules(app) {
+  const list = byId("rules");
+  const rows = new Map();
+  let running = null;
+  let seed = 0;
+
+  for (const { name, color } of app.start.rules) {
+    if (name === "optimal") continue;
+    const row = h(
+      "button",
+      { type: "button", class: "rule", "data-rule": name, onclick: () => apply(name) },
+      h("i", { class: "swatch" }),
+      h("span", { class: "rule-name" }, name),
+      h("span", { class: "about" }, ABOUT[name] ?? ""),
+      h("span", { class: "value" }),
+    );
+    row.style.setProperty("--rule", color);
+    rows.set(name, row);
+    list.append(h("li", {}, row));
+  }
+  byId("optimal").addEventListener("click", () => apply("optimal"));
+  byId("stop").addEventListener("click", () => running?.search.stop().catch((problem) => complain(problem.message)));
+  byId("try-all").addEventListener("click", scoreAll);
+
+  /** Ask the server for one rule's plan. */
+  async function find(question, rule) {
+    const seconds = rule === "optimal" || rule === "worst" ? Number(byId("seconds").value) : RULE_SECONDS;
+    const asked = rule === "random" ? { rule, seed: seed++ } : { rule };
+    const best = tighter(rule);
+    const search = server.search(question, asked, seconds, (event) => tick(best(event), rule));
+    running = { search, question, rule };
+    begin(rule);
+    try {
+      const plan = await search.plan;
+      app
+        .answers(question)
+        .set(rule, { order: plan.order, error: plan.error, proven: plan.proven, bound: plan.lower_bound, plan });
+      return plan;
+    } finally {
+      running = null;
+      end();
+    }
+  }
+
+  async function apply(rule) {
+    if (running) return;
+    const { question } = app.store.state;
+    const clicked = document.activeElement;
+    try {
+      const plan = await find(question, rule);
+      if (app.store.state.question !== question) return app.refresh(); // asked about what is no longer there
+      app.store.commit({ ...app.store.state, order: plan.order, rule });
+      announce(`${rule}: predicted error ${number(plan.error)}. ${proof(plan)}`);
+      const stopped = plan.notes.find((note) => note.startsWith("stopped"));
+      byId("ticker").textContent = proof(plan) + (stopped ? ` (${stopped.split(" before")[0]}).` : "");
+      show(byId("search"), rule === "optimal" || rule === "worst");
+    } catch (problem) {
+      complain(problem.message);
+    } finally {
+      // a button that was disabled or hidden has lost the focus
+      if (document.activeElement === document.body) clicked?.focus();
+    }
+  }
+
+  async function scoreAll() {
+    const { question } = app.store.state;
+    try {
+      for (const rule of ["optimal", ...rows.keys()]) {
+        if (app.store.state.question !== question) return;
+        if (!app.answers(question).has(rule)) await find(question, rule);
+        app.refresh();
+      }
+      announce("Every rule is scored.");
+    } catch (problem) {
+      complain(problem.message);
+    }
+  }
+
+  let timer = 0;
+  function begin(rule) {
+    complain("");
+    for (const button of [byId("optimal"), byId("try-all"), ...rows.values()]) button.disabled = true;
+    byId("gap").firstChild.style.transform = "scaleX(0)";
+    byId("ticker").textContent = `${rule}: searching …`;
+    show(byId("stop"), true);
+    timer = setTimeout(() => {
+      show(byId("search"), true);
+      byId("ticker").textContent = `${rule}: starting … (the first search on a new machine compiles for up to 20 s)`;
+    }, COMPILING_AFTER);
+    if (rule === "optimal" || rule === "worst") show(byId("search"), true);
+  }
+
+  function tick({ error, bound, seconds }, rule) {
+    clearTimeout(timer);
+    const searched = rule === "optimal" || rule === "worst";
+    const gap = gapOf(error, bound);
+    const known = (value, text) => (value === null ? "unknown" : text(value));
+    const said = searched ? `best ${number(error)} · bound ${known(bound, number)} · gap ${known(gap, percent)}` : rule;
+    byId("ticker").textContent = `${said} · ${seconds.toFixed(1)} s`;
+    byId("gap").firstChild.style.transform = `scaleX(${searched && gap !== null ? 1 - gap : 0})`;
+  }
+
+  function end() {
+    clearTimeout(timer);
+    for (const button of [byId("optimal"), byId("try-all"), ...rows.values()]) button.disabled = false;
+    show(byId("stop"), false);
+    show(byId("search"), false);
+  }
+
+  return {
+    /** @param {import("./app.js").View} view */
+    render({ state, best, moving }) {
+      if (moving !== null) return;
+      const known = app.answers(state.question);
+      const applied = known.get(state.rule);
+      const notes = applied?.order.join() === state.order.join() ? applied.plan.notes : [];
+      byId("notes").replaceChildren(...notes.map((note) => h("li", {}, note)));
+      for (const [rule, row] of rows) {
+        const answer = known.get(rule);
+        row.lastChild.textContent = answer
+          ? number(answer.error) +
+            (best && best.error > 1e-12 ? ` · ×${Number((answer.error / best.error).toPrecision(3))}` : "")
+          : "";
+        row.setAttribute("aria-pressed", String(state.rule === rule));
+      }
+      if (running && running.question !== state.question) running.search.stop().catch(() => {});
+      if (!running && state.rule !== "optimal" && state.rule !== "worst") show(byId("search"), false);
+      const optimum = known.get("optimal");
+      byId("gap").firstChild.style.transform =
+        `scaleX(${optimum ? 1 - (optimum.proven ? 0 : (gapOf(optimum.error, optimum.bound) ?? 1)) : 0})`;
+    },
+  };
+}
+
+/** Searches start anew now and then: show the best error and the tightest bound so far. */
+function tighter(rule) {
+  const sign = rule === "worst" ? -1 : 1;
+  const better = (old, found, way) =>
+    old === null || found === null ? (found ?? old) : way * found < way * old ? found : old;
+  const best = { error: null, bound: null };
+  return ({ error, bound, seconds }) => {
+    best.error = better(best.error, error, sign);
+    best.bound = better(best.bound, bound, -sign);
+    return { ...best, seconds };
+  };
+}
+
+/** Relative distance of error and bound; null where there is none. */
+function gapOf(error, bound) {
+  if (error === null || bound === null) return null;
+  const top = Math.max(Math.abs(error), Math.abs(bound));
+  return top > 0 ? Math.min(1, Math.abs(error - bound) / top) : 0;
+}
+
+/** How sure a plan is, in words. */
+function proof(plan) {
+  if (plan.proven) return `Proven: no allowed order is ${plan.rule === "worst" ? "higher" : "better"}.`;
+  const gap = gapOf(plan.error, plan.lower_bound);
+  return gap === null ? "" : `Not proven; gap ${percent(gap)}.`;
+}

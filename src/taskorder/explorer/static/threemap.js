@@ -1,0 +1,36 @@
+/** The paper's phase diagram (figure 2c): which order of three tasks is best over rho_AB and rho_BC at this rho_CA. */
+
+import { allOrders } from "./listing.js";
+import { finalError } from "./recursion.js";
+
+/** @typedef {import("./recursion.js").Question} Question */
+
+/** Orders tie below this difference; the lexicographically first is shown then. */
+const TIE = 1e-12;
+
+/**
+ * For each cell (rho_BC from 1 down to -1, rho_AB from -1 up to 1) the number of the best order among `orders`, or 255
+ * where the three similarities belong to no correlation matrix.
+ * @param {Question} question  of three tasks @param {number} resolution cells along each axis
+ * @returns {{cells: Uint8Array, orders: number[][]}}
+ */
+export function threeMap(question, resolution) {
+  const { orders } = allOrders(question);
+  const matrix = question.matrix.slice();
+  const asked = { ...question, matrix };
+  const c = matrix[2];
+  const cells = new Uint8Array(resolution * resolution).fill(255);
+  for (let row = 0; row < resolution; row++) {
+    const b = 1 - (2 * row) / (resolution - 1);
+    for (let column = 0; column < resolution; column++) {
+      const a = (2 * column) / (resolution - 1) - 1;
+      if (1 + 2 * a * b * c - a * a - b * b - c * c <= 1e-12) continue;
+      matrix[1] = matrix[3] = a;
+      matrix[5] = matrix[7] = b;
+      const errors = orders.map((order) => finalError(asked, order));
+      const least = Math.min(...errors);
+      cells[row * resolution + column] = errors.findIndex((error) => error <= least + TIE);
+    }
+  }
+  return { cells, orders };
+}

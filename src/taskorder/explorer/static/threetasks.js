@@ -1,0 +1,71 @@
+/** Three tasks: the paper's phase diagram with your point on it. */
+
+import { byId, h, number, show, token } from "./dom.js";
+import { mix, paint } from "./heatmaps.js";
+
+const CELLS = 151;
+
+/** @param {import("./app.js").App} app */
+export function createThreeTasks(app) {
+  const canvas = byId("three-map");
+  let key = "";
+  let map = null;
+  let busy = false;
+
+  const color = (place) => mix(token(`--phase-${place}`), token(`--phase-${place}`), 0);
+
+  function draw({ question }) {
+    const { matrix, names } = question;
+    const empty = mix(token("--card"), token("--card"), 0);
+    paint(canvas, CELLS, CELLS, (row, column) => {
+      const cell = map.cells[row * CELLS + column];
+      return cell === 255 ? empty : color(cell);
+    });
+    const used = new Set(map.cells);
+    const text = (order) => order.map((task) => names[task]).join(" → ");
+    byId("three-legend").replaceChildren(
+      ...map.orders.map((order, place) =>
+        h(
+          "li",
+          used.has(place) ? {} : { class: "muted" },
+          h("i", { class: `swatch p${place}` }),
+          text(order),
+          used.has(place) ? "" : " (nowhere best)",
+        ),
+      ),
+    );
+    const [x, y] = [matrix[1], matrix[5]];
+    const plot = canvas.parentElement;
+    plot.querySelector(".point")?.remove();
+    const point = h("i", { class: "point", "aria-hidden": "true" });
+    point.style.left = `${50 + 50 * x}%`;
+    point.style.top = `${50 - 50 * y}%`;
+    plot.append(point);
+    const at = Math.round(((1 - y) / 2) * (CELLS - 1)) * CELLS + Math.round(((x + 1) / 2) * (CELLS - 1));
+    const here = map.cells[at] === 255 ? "" : ` Best here: ${text(map.orders[map.cells[at]])}.`;
+    byId("three-text").textContent =
+      `Across: similarity of ${names[0]} and ${names[1]} (now ${number(x)}). Up: ${names[1]} and ${names[2]} ` +
+      `(now ${number(y)}). Both from −1 to 1, at the similarity ${number(matrix[2])} ` +
+      `of ${names[2]} and ${names[0]}; empty where no such tasks exist.`;
+    canvas.setAttribute("aria-label", `Phase diagram: which order is best over two of the three similarities.${here}`);
+  }
+
+  /** @param {import("./app.js").View} view */
+  function render({ state }) {
+    const { question } = state;
+    show(byId("three"), question.size === 3);
+    if (question.size !== 3) return;
+    const { before, first, last, learned, weights, matrix } = question;
+    const wanted = JSON.stringify([matrix[2], before, first, last, learned, weights]);
+    if (wanted === key) return draw(state);
+    if (busy) return; // the next drawing comes when this one is done
+    busy = true;
+    app.engine.slow.ask("threeMap", question, CELLS).then((found) => {
+      busy = false;
+      [key, map] = [wanted, found];
+      render(app.view);
+    });
+  }
+
+  return { render };
+}

@@ -1,0 +1,180 @@
+/** What if two tasks were more alike: a slider for one similarity, and where the best order flips along it. */
+
+import { byId, complain, h, number, show } from "./dom.js";
+import { LISTED } from "./listing.js";
+import { createPhaseList } from "./phaselist.js";
+import { findPhases, withPair } from "./phases.js";
+import * as server from "./server.js";
+import { asking } from "./state.js";
+
+const SEARCH_SECONDS = 2;
+const EDGE = 1e-6;
+
+/** @param {import("./app.js").App} app */
+export function createWhatIf(app) {
+  const slider = byId("similarity");
+  const selects = [byId("pair-a"), byId("pair-b")];
+  const list = createPhaseList(app);
+  let names = null;
+  let base = ""; // everything that the phases depend on
+  let range = [-1, 1];
+  let phases = null;
+  let searching = null;
+  let sliding = null; // the state before the slider was touched
+
+  selects.forEach((select, place) =>
+    select.addEventListener("change", () => {
+      const pair = [...app.store.state.pair];
+      if (pair[1 - place] === Number(select.value)) pair[1 - place] = pair[place];
+      pair[place] = Number(select.value);
+      app.store.adjust({ pair });
+    }),
+  );
+  slider.addEventListener("input", () => {
+    sliding ??= app.store.state;
+    app.store.adjust(moveTo(app.store.state, Number(slider.value)));
+  });
+  slider.addEventListener("change", settle);
+  byId("reset").addEventListener("click", () => {
+    const { question, pair } = app.store.state;
+    app.store.commit(moveTo(app.store.state, question.loaded[pair[0] * question.size + pair[1]]));
+  });
+
+  /** One step in the past for a whole slide. */
+  function settle() {
+    if (!sliding) return;
+    const now = app.store.state;
+    app.store.state = sliding;
+    sliding = null;
+    app.store.commit(now);
+  }
+
+  function moveTo(state, value) {
+    const [i, j] = state.pair;
+    const { matrix } = withPair(state.question, i, j, value);
+    return asking(state, { matrix, given: matrix });
+  }
+
+  /** A text that is the same as long as the phases are. */
+  const keyOf = ({ question, pair }) => {
+    const [i, j] = pair;
+    const { matrix } = withPair(question, i, j, 0);
+    const { before, first, last, learned, weights } = question;
+    return JSON.stringify([pair, before, first, last, learned, weights, hash(matrix)]);
+  };
+
+  async function refreshPhases(state, key) {
+    searching?.abandon();
+    searching = null;
+    phases = null;
+    const { question } = state;
+    const [i, j] = state.pair;
+    const current = () => base === key;
+    const found = await app.engine.slow.ask("pairRange", question, i, j);
+    if (!current()) return;
+    range = found[1] - found[0] > 4 * EDGE ? [found[0] + EDGE, found[1] - EDGE] : found;
+    drawSlider(app.store.state);
+    drawPhases();
+    if (question.size - question.learned.length > LISTED) return;
+    try {
+      const listed = await app.engine.slow.ask("listedPhases", question, i, j, ...range);
+      if (!current()) return;
+      phases = listed;
+    } catch {
+      if (!current()) return;
+      phases = []; // constraints that contradict each other have no best order
+    }
+    drawPhases();
+  }
+
+  /** Phases of more tasks: the server finds the best order at each value. */
+  async function searchPhases() {
+    const { question } = app.store.state;
+    const [i, j] = app.store.state.pair;
+    const key = base;
+    let proven = true;
+    let stopped = false;
+    searching = {
+      abandon: () => {
+        stopped = true;
+        searching?.search?.abandon();
+      },
+    };
+    const best = async (asked) => {
+      if (stopped) throw new DOMException("stopped", "AbortError");
+      searching.search = server.search({ ...asked, given: asked.matrix }, { rule: "optimal" }, SEARCH_SECONDS);
+      const plan = await searching.search.plan;
+      proven &&= plan.proven;
+      return plan.order;
+    };
+    const note = h("p", { role: "status" }, "Searching …");
+    const stop = h("button", { type: "button", onclick: () => searching?.abandon() }, "Stop");
+    byId("flips").replaceChildren(note, stop);
+    try {
+      const [low, high] = range;
+      const tell = (share) => (note.textContent = `Searching … ${Math.round(100 * share)} %`);
+      const found = await findPhases(question, i, j, low, high, best, tell);
+      if (base === key) phases = Object.assign(found, { proven });
+    } catch (problem) {
+      if (problem.name !== "AbortError") complain(problem.message);
+    }
+    searching = null;
+    if (base === key) drawPhases();
+  }
+
+  function drawSlider({ question, pair: [i, j] }) {
+    const value = question.matrix[i * question.size + j];
+    Object.assign(slider, { min: range[0], max: range[1] });
+    slider.value = String(value);
+    slider.setAttribute("aria-valuetext", `${question.names[i]} and ${question.names[j]}: ${number(value)}`);
+    byId("similarity-value").textContent = number(Number(value.toFixed(4)));
+    byId("low").textContent = number(Number(range[0].toFixed(3)));
+    byId("high").textContent = number(Number(range[1].toFixed(3)));
+    show(byId("reset"), Math.abs(question.loaded[i * question.size + j] - value) > 1e-12);
+  }
+
+  function drawPhases() {
+    const { question, pair } = app.store.state;
+    if (phases) return list.draw(question, pair, phases, range);
+    list.clear();
+    if (question.size - question.learned.length <= LISTED) {
+      byId("flips").replaceChildren(h("p", { class: "muted" }, "Looking for flips …"));
+      return;
+    }
+    byId("flips").replaceChildren(
+      h("button", { type: "button", onclick: searchPhases }, "Find where the best order flips"),
+      h("p", { class: "muted" }, "Many searches on the server, up to 2 s each."),
+    );
+  }
+
+  return {
+    /** @param {import("./app.js").View} view */
+    render({ state, moving }) {
+      const { question, pair } = state;
+      show(byId("whatif"), question.size > 1);
+      if (question.size < 2 || moving !== null) return;
+      if (names !== question.names) {
+        names = question.names;
+        for (const select of selects)
+          select.replaceChildren(...names.map((name, task) => h("option", { value: task }, name)));
+      }
+      selects.forEach((select, place) => (select.value = String(pair[place])));
+      const key = keyOf(state);
+      if (key !== base) {
+        base = key;
+        refreshPhases(state, key);
+      } else if (phases) {
+        drawPhases();
+      }
+      drawSlider(state);
+    },
+  };
+}
+
+/** A short stamp of a matrix (FNV-1a over its bytes). @param {Float64Array} matrix @returns {number} */
+function hash(matrix) {
+  let stamp = 0x811c9dc5;
+  for (const byte of new Uint8Array(matrix.buffer, matrix.byteOffset, matrix.byteLength))
+    stamp = Math.imul(stamp ^ byte, 0x01000193);
+  return stamp;
+}

@@ -1,0 +1,154 @@
+"""From a page to one HTML file that loads nothing: style, script and numbers are inside, and its policy says so."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from importlib import resources
+
+from taskorder.plots.style import ROLES
+from taskorder.report.figures.axes import number
+from taskorder.report.markup import Html, html, join, json_block, tag
+from taskorder.report.page import Fact, Figure, Page, Section, Table
+
+WIDE, NARROW = 720.0, 344.0
+"""Each figure is drawn twice, for a desk and for a phone; the style shows the one that fits."""
+ZOOM = ("+", "in", "Zoom in"), ("\N{MINUS SIGN}", "out", "Zoom out"), ("1:1", "all", "Show all")
+DARK_PAPER = (0x15, 0x18, 0x1C)
+
+
+def page_html(page: Page, command: str) -> str:
+    """The whole file; `command` makes it again."""
+    style, script = _file("page.css") + colors(), _file("page.js")
+    policy = (
+        f"default-src 'none'; img-src data:; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    head = join(
+        [
+            tag("meta", charset="utf-8"),
+            tag("meta", http_equiv="Content-Security-Policy", content=policy),
+            tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+            tag("meta", name="color-scheme", content="light dark"),
+            tag("title", page.title),
+            tag("style", Html(style)),
+        ]
+    )
+    answer = tag("p", page.answer, class_="answer", id="answer")
+    top = tag(
+        "header", tag("p", "taskorder report", class_="kicker"), tag("h1", page.title), answer, _facts(page.facts)
+    )
+    notes = _list("warnings", "Warnings", page.warnings) if page.warnings else Html("")
+    body = [
+        top,
+        notes,
+        *map(_section, page.sections),
+        _list("confidence", "How sure this is", page.confidence),
+        _made(page, command),
+    ]
+    return "<!doctype html>\n" + tag(
+        "html",
+        tag("head", head),
+        tag(
+            "body",
+            tag("main", *body),
+            tag("div", id="tip", role="status", aria_live="polite", hidden="hidden"),
+            json_block(page.numbers, "numbers"),
+            json_block({key: grid.to_dict() for key, grid in page.grids.items()}, "grids"),
+            tag("script", Html(script)),
+        ),
+        lang="en",
+    )
+
+
+def colors() -> str:
+    """A class for each rule with the color that all figures of the project give it; lighter on dark paper."""
+    light = "".join(f".s-{role}{{--c:{look.color}}}" for role, look in ROLES.items())
+    dark = "".join(f".s-{role}{{--c:{on_dark(look.color)}}}" for role, look in ROLES.items())
+    return f"{light}\n@media screen and (prefers-color-scheme:dark){{{dark}}}\n"
+
+
+def on_dark(color: str) -> str:
+    """`color`, mixed with white until it stands out from dark paper (contrast of at least 4.5).
+
+    >>> on_dark("#56B4E9"), on_dark("#000000")
+    ('#56b4e9', '#808080')
+    """
+    mixed = tuple(int(color[i : i + 2], 16) for i in (1, 3, 5))
+    while contrast(mixed, DARK_PAPER) < 4.5:
+        mixed = tuple(min(255, part + 8) for part in mixed)
+    return "#" + "".join(f"{part:02x}" for part in mixed)
+
+
+def contrast(one: Sequence[int], other: Sequence[int]) -> float:
+    """Contrast of two colors as the Web Content Accessibility Guidelines define it."""
+    low, high = sorted(_luminance(color) for color in (one, other))
+    return (high + 0.05) / (low + 0.05)
+
+
+def _luminance(color: Sequence[int]) -> float:
+    parts = [c / 255 / 12.92 if c / 255 <= 0.04045 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in color]
+    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+
+
+def _section(section: Section) -> Html:
+    parts = [tag("h2", section.title), tag("p", section.words, class_="words"), section.content]
+    return tag("section", *parts, *map(_figure, section.figures), id=section.key)
+
+
+def _figure(figure: Figure) -> Html:
+    buttons = [
+        tag("button", mark, type="button", data_zoom=key, aria_label=f"{said}: {figure.title}")
+        for mark, key, said in ZOOM
+    ]
+    drawings = [
+        tag("div", figure.draw(width), class_=f"drawing {kind}") for width, kind in ((WIDE, "wide"), (NARROW, "narrow"))
+    ]
+    behind = tag("details", tag("summary", "Data table"), table(figure.table, f"Data table: {figure.title}"))
+    zoom = tag("div", *buttons, class_="zoom")
+    return tag("figure", zoom, *drawings, behind, tabindex=0, role="group", aria_label=figure.title)
+
+
+def table(found: Table, label: str) -> Html:
+    """A table that scrolls by itself where it is wider than the page."""
+    first = found.rows[0] if found.rows else [""] * len(found.headers)
+    kinds = ["n" if isinstance(value, int | float) else None for value in first]
+    head = tag("tr", *(tag("th", n, scope="col", class_=kind) for n, kind in zip(found.headers, kinds, strict=True)))
+    rows = [tag("tr", *map(_cell, row)) for row in found.rows]
+    whole = tag("table", tag("thead", head), tag("tbody", *rows))
+    note = tag("p", found.note, class_="note") if found.note else ""
+    return tag("div", whole, note, class_="scroll", tabindex=0, role="region", aria_label=label)
+
+
+def _cell(value: object) -> Html:
+    if isinstance(value, float):
+        return tag("td", number(value), class_="n", data_value=repr(value))
+    if isinstance(value, int):
+        return tag("td", value, class_="n")
+    return tag("td", value if isinstance(value, Html) else tag("bdi", "" if value is None else value))
+
+
+def _facts(facts: Sequence[Fact]) -> Html:
+    cards = [tag("div", tag("dt", f.label), tag("dd", f.value), tag("dd", f.detail, class_="detail")) for f in facts]
+    return tag("dl", *cards, class_="facts")
+
+
+def _list(key: str, title: str, lines: Sequence[str]) -> Html:
+    return tag("section", tag("h2", title), tag("ul", *(tag("li", line) for line in lines)), id=key)
+
+
+def _made(page: Page, command: str) -> Html:
+    rows = [html("<dt>{}</dt><dd>{}</dd>", key, value) for key, value in page.made.items()]
+    again = tag("pre", tag("code", command), tabindex=0, role="region", aria_label="Command")
+    save = tag("button", "Save the numbers as JSON", type="button", id="save", hidden="hidden")
+    said = tag("p", "To make this page again:", class_="words")
+    return tag("section", tag("h2", "How it was made"), tag("dl", *rows, class_="made"), said, again, save, id="made")
+
+
+def _file(name: str) -> str:
+    return resources.files("taskorder.report").joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,0 +1,70 @@
+"""A page before it is HTML: an answer, a few facts, and sections with figures and the tables behind them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from taskorder.report.figures.heat import Grid
+from taskorder.report.markup import Html
+
+NOTHING = Html("")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Plain cells; numbers stand to the right."""
+
+    headers: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    note: str = ""
+    """What is left out, where something is."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart that can be drawn for any width, and the table behind it."""
+
+    title: str
+    draw: Callable[[float], Html]
+    table: Table
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading, what to see, and figures."""
+
+    key: str
+    title: str
+    words: Html
+    content: Html = NOTHING
+    """What stands between the words and the figures."""
+    figures: Sequence[Figure] = ()
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One large number with what it is and what it means."""
+
+    label: str
+    value: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class Page:
+    """All of a page."""
+
+    title: str
+    answer: Html
+    facts: Sequence[Fact]
+    sections: Sequence[Section]
+    confidence: Sequence[str]
+    warnings: Sequence[str]
+    made: Mapping[str, str]
+    """How it was made: what is said, by name."""
+    numbers: Mapping[str, Any]
+    """Plain JSON values of all that is shown."""
+    grids: Mapping[str, Grid] = field(default_factory=dict)
+    """What the heat maps show."""

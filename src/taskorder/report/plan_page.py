@@ -1,0 +1,168 @@
+"""A plan's page: the answer, what is known about it, and how it was made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from taskorder.records import RuleScore
+from taskorder.report import plan_sections as sections
+from taskorder.report.figures.axes import number, percent
+from taskorder.report.figures.heat import grid
+from taskorder.report.markup import Html, html, task
+from taskorder.report.page import Fact, Page
+from taskorder.report.parts import counted, sentence_order
+from taskorder.report.plan_numbers import PlanNumbers
+
+
+def plan_page(numbers: PlanNumbers, title: str, source: str) -> Page:
+    """The page of a plan; `source` says what was read. Without the matrix it shows what the plan itself holds."""
+    plan, around = numbers.plan, numbers.around
+    names = numbers.names
+    shown = [sections.order(numbers, names)]
+    grids = {}
+    if around is None:
+        shown += [sections.path_alone(numbers, names), sections.forgetting(numbers, names)]
+    elif len(names) > 1 and plan.order:
+        visits, labels = sections.in_plan_order(plan.order, names)
+        grids = {
+            "similarity": grid(around.similarity, visits, labels),
+            "slopes": grid(around.slopes, visits, labels, warm=True),
+        }
+        shown += [
+            sections.standing(numbers, around),
+            sections.path(numbers, around, names),
+            sections.forgetting(numbers, names),
+            sections.similarity(around, names, visits, grids["similarity"]),
+            sections.places(numbers, around, names),
+            sections.pairs(around, names, visits, grids["slopes"]),
+        ]
+    return Page(
+        title=title,
+        answer=_answer(numbers, names),
+        facts=_facts(numbers),
+        sections=shown,
+        confidence=_confidence(numbers),
+        warnings=_warnings(numbers, names),
+        made=_made(numbers, source),
+        numbers=numbers.to_dict(),
+        grids=grids,
+    )
+
+
+def _answer(numbers: PlanNumbers, names: Sequence[str]) -> Html:
+    plan = numbers.plan
+    if not plan.order:
+        return html("Nothing is left to learn: every task has been learned already.")
+    if len(names) == 1:
+        return html("There is only one task, {}: nothing to put in order.", task(names[0]))
+    what = f"a final error of {number(plan.error)}"
+    if numbers.around is not None:
+        what += f", {_against_random(plan.error, numbers.around.comparison.random_mean)}"
+    rival = _better_rival(numbers)
+    but = f" The rule {rival.rule} does better here: {number(rival.error)}." if rival is not None else ""
+    said = "Learn {}: the closed form predicts {}; {}.{}"
+    return html(said, sentence_order(plan.order, names), what, _proof(numbers), but)
+
+
+def _better_rival(numbers: PlanNumbers) -> RuleScore | None:
+    """The best rule, where it has less error than the plan; a rule that does not minimize it, or a search cut short."""
+    if numbers.around is None or numbers.plan.rule == "worst":
+        return None
+    best, error = numbers.around.comparison.scores[0], numbers.plan.error
+    return best if best.error < error * (1 - 1e-6) - 1e-12 else None
+
+
+def _against_random(error: float, mean: float) -> str:
+    """How an error compares with the mean of random orders.
+
+    >>> _against_random(0.5, 1.0), _against_random(8.0, 2.0), _against_random(1.0, 1.0)
+    ('50 % less than a random order on average', '4 times that of a random order', 'the same as a random order')
+    """
+    if mean <= 0 or abs(error - mean) < 0.005 * mean:
+        return "the same as a random order"
+    if error > 2 * mean:
+        return f"{number(error / mean)} times that of a random order"
+    return f"{percent(abs(error - mean) / mean)} {'less' if error < mean else 'more'} than a random order on average"
+
+
+def _proof(numbers: PlanNumbers) -> str:
+    plan = numbers.plan
+    extreme = "worse" if plan.rule == "worst" else "better"
+    if plan.proven:
+        return f"it is proven that no allowed order is {extreme}"
+    if plan.lower_bound is not None:
+        return f"no allowed order is {extreme} by more than {percent(plan.gap or 0.0)}"
+    if plan.rule in ("optimal", "worst"):
+        return (
+            "it is the best order found, without a proof" if plan.rule == "optimal" else "it is the worst order found"
+        )
+    return f"it follows the rule {plan.rule}, which does not minimize the error"
+
+
+def _facts(numbers: PlanNumbers) -> list[Fact]:
+    plan, around = numbers.plan, numbers.around
+    total = "weighted sum" if plan.options.get("weights") else "sum"
+    detail = f"{total} over {counted(len(plan.names), 'task')}; {number(float(numbers.totals[0]))} at the start"
+    facts = [Fact("Final error", number(plan.error), detail)]
+    if around is not None:
+        found = around.comparison
+        ratio = f"{plan.error / found.random_mean:.2g} \N{MULTIPLICATION SIGN}" if found.random_mean > 0 else "the same"
+        facts.append(Fact("Against random", ratio, f"the mean {number(found.random_mean)} of {around.which}"))
+        facts.append(Fact("Better orders", percent(around.share_better(plan.error)), "of them; a tie counts half"))
+    if plan.proven:
+        facts.append(Fact("Proof", "proven", f"no allowed order is {'worse' if plan.rule == 'worst' else 'better'}"))
+    elif plan.gap is not None:
+        facts.append(Fact("Gap", percent(plan.gap), f"to the bound {number(plan.lower_bound or 0.0)}"))
+    else:
+        facts.append(Fact("Proof", "none", "no bound known"))
+    return facts
+
+
+def _confidence(numbers: PlanNumbers) -> list[str]:
+    plan, around = numbers.plan, numbers.around
+    lines = [f"The search: {_proof(numbers)}."]
+    if around is not None and around.comparison.random_exact:
+        lines.append(f"The random orders: {around.which}, so nothing is sampled.")
+    elif around is not None:
+        found = around.comparison
+        spread = f"{number(found.random_mean)} ± {number(found.random_sem)} (standard error)"
+        lines.append(f"The random orders: {around.which}; their mean is {spread}.")
+    lines.append("The similarities are taken as exact: an error in them is not part of these numbers.")
+    lines.append(
+        "The errors are those of the closed form for linear learners trained to convergence. They rank orders; they "
+        "are not the error of your network."
+    )
+    return lines if plan.order else lines[-2:]
+
+
+def _warnings(numbers: PlanNumbers, names: Sequence[str]) -> list[str]:
+    plan, around = numbers.plan, numbers.around
+    lines = list(plan.notes)
+    if around is not None:
+        lines += [note for note in around.comparison.notes if note not in lines]
+        if plan.rule == "optimal" and (best := _better_rival(numbers)) is not None:
+            lines.append(f"The search was cut short: take --rule {best.rule}, or give it a longer --time-limit.")
+    else:
+        lines.append(
+            "A plan holds only the digest of its matrix. Give the matrix with --similarity FILE to see the map, the "
+            "rivals and what each pair costs."
+        )
+    if names != plan.names:
+        lines.append("The names together are too long for a page and are cut.")
+    return lines
+
+
+def _made(numbers: PlanNumbers, source: str) -> dict[str, str]:
+    plan = numbers.plan
+    made = {"Input": source, "Rule": plan.rule, "Search time": f"{plan.seconds:.3g} s"}
+    said = {key: _plain(value) for key, value in plan.options.items() if key != "rule" and value not in (None, [], ())}
+    made["Options"] = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in said.items())
+    return {**made, "Matrix (SHA-256)": plan.similarity_digest, "Version": f"taskorder {plan.version}"}
+
+
+def _plain(value: object) -> str:
+    """An option in a few words; matrices and long lists are only said to be there."""
+    if not isinstance(value, list):
+        return str(value)
+    parts = [":".join(map(str, one)) if isinstance(one, list) else str(one) for one in value[:20]]
+    return "given" if len(value) > 20 or sum(map(len, parts)) > 300 else ", ".join(parts)

@@ -1,0 +1,213 @@
+"""The numbers of one task set of a run store: what every order that was trained came to."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from taskorder.checks import Floats, Ints
+from taskorder.metrics import metrics
+from taskorder.ordering.clock import Watch
+from taskorder.ordering.compare import compare
+from taskorder.records import Comparison
+from taskorder.report.embedding import task_map
+from taskorder.report.plan_numbers import QUANTILES
+from taskorder.similarity.transfer import bounded, similarity_from, transfer_ratios, transfer_similarity
+from taskorder.store import Entry, Store
+from taskorder.theory.error import final_error
+from taskorder.theory.nearest import nearest_correlation
+
+KIND = "neural.orders."
+"""The runs that have orders, in any version."""
+MOST_ORDERS = 1000
+"""Orders whose numbers go into the page."""
+
+
+@dataclass(frozen=True, eq=False)
+class RunNumbers:
+    """All orders of a task set, best accuracy first; means over seeds."""
+
+    number: int
+    names: tuple[str, ...]
+    settings: dict[str, Any]
+    num_seeds: int
+    num_sets: int
+    """Finished task sets in the store."""
+    orders: Ints
+    """(n, P) tasks as they were learned."""
+    every: bool
+    """Whether these are all orders that there are."""
+    accuracy: Floats
+    """(n,) mean over tasks after the last one, on test data."""
+    spread: Floats | None
+    """(n,) its standard error over seeds; None for one seed."""
+    paths: Floats
+    """(n, P + 1) mean accuracy over all tasks before and after each step."""
+    learned: Floats
+    """(n, P) accuracy of each task when just learned, by task."""
+    final: Floats
+    """(n, P) accuracy of each task after the last, by task."""
+    forgetting: Floats
+    """(n,) mean over all tasks but the last of the best accuracy since learned minus the final one."""
+    similarity: Floats
+    """(P, P) from how the networks of single tasks do on the others."""
+    comparison: Comparison
+    """What the rules choose on that similarity."""
+    predicted: Floats
+    """(n,) final error that the closed form predicts for each order."""
+    places: Floats
+    shown: float
+    notes: tuple[str, ...]
+    seconds: float
+    """Training time of these runs."""
+
+    @property
+    def mean_similarity(self) -> float:
+        """Mean over pairs."""
+        off = self.similarity[~np.eye(len(self.names), dtype=bool)]
+        return float(off.mean()) if off.size else 1.0
+
+    @property
+    def agreement(self) -> float | None:
+        """Spearman's rank correlation of predicted error and accuracy, times -1; None where one of them is constant."""
+        a, b = _ranks(-self.predicted), _ranks(self.accuracy)
+        return float(np.corrcoef(a, b)[0, 1]) if np.ptp(a) > 0 and np.ptp(b) > 0 else None
+
+    def place(self, order: Sequence[int]) -> int | None:
+        """The row of an order; None if it was not trained."""
+        found = np.flatnonzero((self.orders == np.array(order)).all(axis=1))
+        return int(found[0]) if len(found) else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON values."""
+        n = min(len(self.orders), MOST_ORDERS)
+        tables = {"orders": self.orders, "accuracy": self.accuracy, "predicted_error": self.predicted}
+        tables |= {"forgetting": self.forgetting, "just_learned": self.learned, "final": self.final}
+        return {
+            "kind": "runs",
+            "set": self.number,
+            "names": self.names,
+            "settings": self.settings,
+            "num_seeds": self.num_seeds,
+            "mean_similarity": self.mean_similarity,
+            "similarity": self.similarity.tolist(),
+            "rank_correlation": self.agreement,
+            "comparison": asdict(self.comparison),
+            "accuracy_standard_error": None if self.spread is None else self.spread[:n].tolist(),
+            **{key: table[:n].tolist() for key, table in tables.items()},
+            "quantiles_of_accuracy": dict(
+                zip(map(str, QUANTILES), np.quantile(self.paths, QUANTILES, axis=0).tolist(), strict=True)
+            ),
+            "map": self.places.tolist(),
+            "left_out": [] if n == len(self.orders) else [f"orders after the best {n}"],
+        }
+
+
+def run_numbers(
+    store: Store, number: int | None = None, *, time_limit: float | None = 10.0, watch: Watch | None = None
+) -> RunNumbers:
+    """The numbers of task set `number`, or of the first that is finished."""
+    entries = [entry for entry in store.entries() if entry.kind.startswith(KIND)]
+    if not entries:
+        raise ValueError(f"`INPUT` must hold finished runs of `taskorder run`, got none in {store.path}.")
+    if len({_config(entry) for entry in entries}) > 1:
+        raise ValueError("`INPUT` must be a store with one config, got several. Use a store of its own for each.")
+    known = sorted({int(entry.params["set"]) for entry in entries})
+    chosen = known[0] if number is None else number
+    if chosen not in known:
+        raise ValueError(f"`--set` must name a finished task set, got {chosen}. Sets: {known[0]} to {known[-1]}.")
+    entries = sorted((e for e in entries if e.params["set"] == chosen), key=lambda e: int(e.params["seed"]))
+    results = [result for entry in entries if (result := store.result(entry.digest)) is not None]
+    settings = {key: value for key, value in entries[0].params.items() if key not in ("set", "seed")}
+    shared = _tables(results)
+    similarity = np.mean([_similarity(result) for result in results], axis=0)
+    rest = _predictions(similarity, shared, time_limit, watch)
+    seconds = sum(entry.seconds for entry in entries)
+    return RunNumbers(
+        number=chosen, settings=settings, num_seeds=len(results), num_sets=len(known), seconds=seconds, **shared, **rest
+    )
+
+
+def _config(entry: Entry) -> str:
+    others = {key: value for key, value in entry.params.items() if key not in ("set", "seed")}
+    return json.dumps([entry.kind, others], sort_keys=True)
+
+
+def _tables(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """What was measured, means over seeds, best order first."""
+    names = tuple(map(str, results[0]["task_set"]["names"]))
+    P = len(names)
+    rows = [_beginnings(result) for result in results]
+    ways = [way for way in rows[0] if len(way) == P and all(way in other for other in rows)]
+    if not ways:
+        raise ValueError("`INPUT` must hold whole orders that every seed has learned, got none.")
+    every_seed = np.array(
+        [
+            np.array(result["accuracy"])[[[own[way[:step]] for step in range(P + 1)] for way in ways]]
+            for result, own in zip(results, rows, strict=True)
+        ]
+    )  # (seeds, n, P + 1, P)
+    R = every_seed.mean(axis=0)
+    ranked = np.argsort(-R[:, -1].mean(axis=1), kind="stable")
+    R, orders = R[ranked], np.array(ways, dtype=np.int64)[ranked]
+    seeds = every_seed[:, ranked, -1].mean(axis=2)
+    step_of = np.argsort(orders, axis=1) + 1
+    forgetting = [float(metrics(table, way).forgetting) for table, way in zip(R, orders.tolist(), strict=True)]
+    return {
+        "names": names,
+        "orders": orders,
+        "every": len(orders) == math.factorial(P),
+        "accuracy": R[:, -1].mean(axis=1),
+        "spread": seeds.std(axis=0, ddof=1) / math.sqrt(len(seeds)) if len(seeds) > 1 else None,
+        "paths": R.mean(axis=2),
+        "learned": np.take_along_axis(R, step_of[:, None, :], axis=1)[:, 0],
+        "final": R[:, -1],
+        "forgetting": np.array(forgetting),
+    }
+
+
+def _beginnings(result: dict[str, Any]) -> dict[tuple[int, ...], int]:
+    """The row of every beginning of an order."""
+    texts = result["beginnings"]
+    return {tuple(map(int, text.split("."))) if text else (): row for row, text in enumerate(texts)}
+
+
+def _similarity(result: dict[str, Any]) -> Floats:
+    """Zero-shot transfer on test data, as it was measured or (in older stores) from the networks of single tasks."""
+    tables = result.get("similarities", {})
+    if tables:
+        return similarity_from(tables.get("test") or next(iter(tables.values())))
+    rows, P = _beginnings(result), len(result["task_set"]["names"])
+    single = [rows[one,] for one in range(P) if (one,) in rows]
+    if len(single) < P:
+        raise ValueError("`INPUT` must have every task first in some order, got too few orders to tell similarity.")
+    return transfer_similarity(transfer_ratios(*(np.array(result[key])[single] for key in ("loss", "chance"))))
+
+
+def _predictions(
+    similarity: Floats, measured: dict[str, Any], limit: float | None, watch: Watch | None
+) -> dict[str, Any]:
+    """What the theory says on the similarity of these tasks."""
+    within, raised = bounded(similarity)
+    notes = [f"pairs of tasks with similarity below -1, taken as -1: {raised}"] if raised else []
+    comparison = compare(within, names=measured["names"], time_limit=limit, watch=watch)
+    repaired, _ = nearest_correlation(within)
+    places, shown = task_map(repaired)
+    predicted = np.array([final_error(repaired, way) for way in measured["orders"].tolist()])
+    notes += comparison.notes
+    return {
+        "similarity": within, "comparison": comparison, "predicted": predicted, "places": places, "shown": shown,
+        "notes": tuple(notes),
+    }  # fmt: skip
+
+
+def _ranks(values: Floats) -> Floats:
+    """Ranks from 0, the mean rank for values that are equal to rounding."""
+    _, group, counts = np.unique(np.round(values, 12), return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    return np.asarray((last - (counts + 1) / 2)[group])

@@ -1,0 +1,41 @@
+"""How the final error of one order moves with the similarity of each pair: the exact derivative, not an expansion.
+
+The sweep R <- R - R[:, j] C[j, :] is differentiated backward: with A = dE/dR after a visit of j, v = R[:, j] before it,
+
+    dE/dC[j, :] -= v^T A,        A[:, j] -= A C[j, :]^T,
+
+and a pair (a, b) collects both of its entries, since C is symmetric. As costly as the sweep itself. Around a constant
+similarity this is `theory.perturbation(...).coefficient`; here it is taken at the matrix that the user has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from taskorder.checks import Floats
+from taskorder.theory.error import output_factor
+
+
+def pair_derivatives(
+    similarity: Floats, visits: Sequence[int], output: Floats | None = None, weights: Floats | None = None
+) -> Floats:
+    """(P, P) symmetric: change of the final error per unit of similarity of each pair; zero on the diagonal.
+
+    >>> C = np.array([[1.0, 0.5], [0.5, 1.0]])
+    >>> pair_derivatives(C, [0, 1]).tolist()  # the error is r^2 (1 - r)^2, flat at its top r = 1/2
+    [[0.0, 0.0], [0.0, 0.0]]
+    """
+    R = output_factor(output, len(similarity))
+    before = np.empty((len(visits), len(R)))
+    for step, j in enumerate(visits):
+        before[step] = R[:, j]
+        R = R - np.outer(R[:, j], similarity[j])
+    A = 2 * R * (1.0 if weights is None else weights)
+    slopes = np.zeros_like(similarity)
+    for v, j in zip(before[::-1], reversed(visits), strict=True):
+        slopes[j] -= v @ A
+        A[:, j] -= A @ similarity[j]
+    np.fill_diagonal(slopes, 0.0)
+    return slopes + slopes.T

@@ -1,0 +1,116 @@
+"""What the user named, opened once: kinds of input are told apart by content, never by name."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from taskorder.records import Plan
+from taskorder.similarity.tables import MAX_BYTES
+
+SQLITE = b"SQLite format 3\0"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file or folder, or what came through standard input."""
+
+    name: str
+    path: Path | None
+    """None for standard input."""
+    head: bytes
+    """The first bytes; empty for a folder."""
+    piped: bytes = b""
+    """All of it, for standard input."""
+
+    @property
+    def is_store(self) -> bool:
+        """Whether this is an SQLite file."""
+        return self.head.startswith(SQLITE)
+
+    def read(self) -> bytes:
+        """All of it, up to the size that tables may have."""
+        if self.path is None:
+            return self.piped
+        try:
+            with open(self.path, "rb") as stream:
+                return stream.read(MAX_BYTES + 1)
+        except OSError as problem:
+            raise ValueError(f"`{self.name}` must be readable, got: {problem.strerror}.") from None
+
+    def stream(self) -> io.BytesIO:
+        """What `read` gives, as a file with a name for messages."""
+        return _Named(self.read(), self.name)
+
+    def plan(self) -> Plan | None:
+        """The plan in it; None for anything else."""
+        if not self.head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+            return None
+        data = self.read()
+        try:
+            keys = set(json.loads(data.decode("utf-8-sig")))
+        except (ValueError, RecursionError):
+            return None  # whoever reads tables says what is wrong
+        if not {"order", "error_path", "similarity_digest"} <= keys:
+            return None
+        try:
+            return checked_plan(Plan.from_json(data.decode("utf-8-sig")), self.name)
+        except TypeError:
+            raise _misfit(self.name) from None
+        except ValueError as problem:
+            raise ValueError(str(problem).replace("`text`", f"`{self.name}`", 1)) from None
+
+
+class _Named(io.BytesIO):
+    def __init__(self, data: bytes, name: str) -> None:
+        super().__init__(data)
+        self.name = name
+
+
+def open_source(path: str) -> Source:
+    """The source that `path` names; "-" is standard input."""
+    if path == "-":
+        if sys.stdin is None:
+            raise ValueError("`standard input` must be open to read from it, got a closed one. Name a file.")
+        data = sys.stdin.buffer.read(MAX_BYTES + 1)
+        return Source("standard input", None, data[:4096], data)
+    place = Path(path)
+    try:
+        if place.is_dir():
+            return Source(path, place, b"")
+        with open(place, "rb") as stream:
+            return Source(path, place, stream.read(4096))
+    except FileNotFoundError:
+        raise ValueError(f"`{path}` must be an existing file, got no such file. Check the path.") from None
+    except OSError as problem:
+        raise ValueError(f"`{path}` must be readable, got: {problem.strerror}. Check its permissions.") from None
+
+
+def checked_plan(plan: Plan, name: str) -> Plan:
+    """The plan, if its parts fit together; a plan that was edited by hand may not."""
+    P, V = len(plan.names), len(plan.order)
+    try:
+        path = np.array(plan.error_path, dtype=np.float64)
+        ends = np.array(plan.task_errors, dtype=np.float64)
+        fits = path.shape == (V + 1, P) and ends.shape == (P,) and P > 0
+        fits = fits and all(isinstance(one, int) and 0 <= one < P for one in plan.order)
+        fits = fits and all(
+            isinstance(one, str) for one in (*plan.names, *plan.notes, plan.rule, plan.similarity_digest)
+        )
+        fits = fits and bool(np.isfinite(path).all() and np.isfinite(ends).all()) and np.isfinite(plan.error)
+        fits = fits and all(isinstance(one, int | float) for one in (plan.error, plan.seconds, plan.lower_bound or 0))
+        fits = fits and isinstance(plan.options, dict) and set(plan.options.get("learned") or ()) <= set(plan.names)
+    except (TypeError, ValueError):
+        fits = False
+    if not fits:
+        raise _misfit(name)
+    return plan
+
+
+def _misfit(name: str) -> ValueError:
+    return ValueError(f"`{name}` must be a plan as `taskorder plan --json` writes it, got parts that do not fit.")

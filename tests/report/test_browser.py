@@ -1,0 +1,126 @@
+"""The page in a real browser: opened from disk, by mouse, by keyboard, at phone width, in the dark, on paper."""
+
+import json
+
+import pytest
+
+from .conftest import HOSTILE
+
+
+@pytest.fixture(scope="module")
+def opened(browser, make_page, tmp_path_factory):
+    """A function (**context) -> page of the browser with the report of eight hostile names; problems are kept in it."""
+    file = tmp_path_factory.mktemp("report") / "page.html"
+    file.write_text(make_page(len(HOSTILE), HOSTILE)[0], encoding="utf-8")
+    contexts = []
+
+    def show(**options):
+        context = browser.new_context(**{"viewport": {"width": 1000, "height": 800}, **options})
+        contexts.append(context)
+        page = context.new_page()
+        page.problems = []
+        page.on("console", lambda message: page.problems.append(message.text))
+        page.on("pageerror", lambda problem: page.problems.append(str(problem)))
+        page.on("dialog", lambda dialog: (page.problems.append("a dialog"), dialog.dismiss()))
+        page.on("request", lambda one: one.url.startswith(("file:", "data:", "blob:")) or page.problems.append(one.url))
+        page.goto(file.as_uri())
+        return page
+
+    yield show
+    for context in contexts:
+        context.close()
+
+
+def test_opens_from_disk_without_network_or_complaint(opened):
+    page = opened()
+    assert page.problems == []
+    assert page.locator("h1").inner_text() == "A title"
+    assert page.locator("figure svg:visible").count() == 7
+
+
+def test_hovering_tells_and_hides(opened):
+    page = opened()
+    tip = page.locator("#tip")
+    assert tip.is_hidden()
+    dot = page.locator("#path .wide circle[data-tip]").nth(2)
+    dot.hover()
+    assert tip.inner_text() == dot.get_attribute("data-tip")
+    page.locator("h1").hover()
+    assert tip.is_hidden()
+    page.locator("#similarity .wide [data-grid]").hover(position={"x": 5, "y": 5})
+    assert tip.inner_text().endswith("\n1")
+    assert page.problems == []
+
+
+def test_zoom_by_button_keyboard_and_wheel(opened):
+    page = opened()
+    figure = page.locator("#map figure")
+    drawing = figure.locator(".wide svg")
+    whole = drawing.get_attribute("viewBox")
+    figure.hover()
+    figure.get_by_role("button", name="Zoom in").click()
+    assert drawing.get_attribute("viewBox") != whole
+    figure.get_by_role("button", name="Show all").click()
+    assert [float(v) for v in drawing.get_attribute("viewBox").split()] == [float(v) for v in whole.split()]
+    figure.focus()
+    page.keyboard.press("+")
+    assert drawing.get_attribute("data-zoomed") is not None
+    page.keyboard.press("0")
+    assert drawing.get_attribute("data-zoomed") is None
+    drawing.hover()
+    page.keyboard.down("Control")
+    page.mouse.wheel(0, -200)
+    page.keyboard.up("Control")
+    assert drawing.get_attribute("data-zoomed") is not None
+    assert page.problems == []
+
+
+def test_arrows_walk_through_marks_and_cells(opened):
+    page = opened()
+    tip = page.locator("#tip")
+    page.locator("#forgetting figure").focus()
+    page.keyboard.press("ArrowRight")
+    first = tip.inner_text()
+    page.keyboard.press("ArrowRight")
+    assert tip.inner_text() != first
+    page.keyboard.press("Escape")
+    assert tip.is_hidden()
+    page.locator("#similarity figure").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    assert tip.inner_text().split("\n")[0].startswith("2. ")
+    assert page.problems == []
+
+
+def test_the_numbers_can_be_saved(opened, tmp_path):
+    page = opened()
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Save the numbers as JSON").click()
+    waiting.value.save_as(tmp_path / "numbers.json")
+    assert json.loads((tmp_path / "numbers.json").read_text())["plan"]["names"][5] == HOSTILE[5]
+    assert page.problems == []
+
+
+def test_without_scripts_all_figures_are_there(opened):
+    page = opened(java_script_enabled=False)
+    assert page.locator("figure svg:visible").count() == 7
+    assert page.locator("#order li:visible").count() == len(HOSTILE)
+
+
+@pytest.mark.parametrize("width", [320, 390, 1000])
+def test_nothing_is_wider_than_the_screen(opened, width):
+    page = opened(viewport={"width": width, "height": 700})
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    kind = "narrow" if width < 640 else "wide"
+    assert page.locator(f".drawing.{kind}:visible").count() == 7
+    assert page.locator(".drawing:visible").count() == 7
+
+
+def test_dark_and_paper(opened):
+    color = "getComputedStyle(document.body).backgroundColor"
+    assert opened().evaluate(color) == "rgb(255, 255, 255)"
+    dark = opened(color_scheme="dark")
+    assert dark.evaluate(color) == "rgb(21, 24, 28)"
+    dark.emulate_media(media="print", color_scheme="dark")
+    assert dark.evaluate(color) == "rgb(255, 255, 255)"
+    assert dark.pdf(format="A4").startswith(b"%PDF")

@@ -1,0 +1,171 @@
+"""The file: it loads nothing, escapes everything, stays small, and has what readers of all kinds need."""
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from taskorder.ordering.solve import RULES
+from taskorder.plots.style import ROLES
+from taskorder.report.document import DARK_PAPER, contrast, on_dark
+
+from .conftest import HOSTILE, embedded
+
+LOADING = {"src", "srcset", "href", "xlink:href", "data", "poster", "action", "formaction", "background", "ping"}
+EMPTY = {"meta", "br"}
+
+
+class Reader(HTMLParser):
+    """Elements, their text, and whether every one of them is ended."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.elements, self.open, self.problems, self.said = [], [], [], []
+        self.feed(text)
+        self.close()
+        self.problems += self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in EMPTY:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.problems.append(tag)
+
+    def handle_data(self, data):
+        if self.open[-1:] not in (["script"], ["style"]):
+            self.said.append(data)
+
+
+@pytest.fixture(scope="module")
+def hostile(make_page):
+    return make_page(len(HOSTILE), HOSTILE)
+
+
+def test_nothing_is_loaded(hostile):
+    text, _ = hostile
+    reader = Reader(text)
+    loading = [value for _, attributes in reader.elements for key, value in attributes.items() if key in LOADING]
+    assert loading
+    assert all(value.startswith("data:image/png;base64,") for value in loading)
+    style = text[text.index("<style>") : text.index("</style>")]
+    assert "url(" not in style
+    assert "@import" not in style
+    assert "http:" not in text
+    assert "https:" not in text
+    kinds = {tag for tag, _ in reader.elements}
+    assert not kinds & {"link", "iframe", "object", "embed", "base", "form", "img", "audio", "video"}
+
+
+def test_the_check_for_loading_can_fail():
+    assert [value for _, attributes in Reader('<a href="https://x.y">z</a>').elements for value in attributes.values()]
+    assert Reader("<p><b></p>").problems
+
+
+def test_the_policy_allows_its_own_script_and_style_only(hostile):
+    text, _ = hostile
+    policy = next(a["content"] for tag, a in Reader(text).elements if a.get("http-equiv") == "Content-Security-Policy")
+    assert policy.startswith("default-src 'none'; img-src data:;")
+    assert "unsafe" not in policy
+    for tag, start in (("style", "<style>"), ("script", "<script>")):
+        inside = text[text.index(start) + len(start) : text.index(f"</{tag}>", text.index(start))]
+        digest = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in policy
+    assert not any("style" in a or any(key.startswith("on") for key in a) for _, a in Reader(text).elements)
+
+
+def test_names_are_text_and_nothing_else(hostile):
+    text, _ = hostile
+    reader = Reader(text)
+    assert reader.problems == []
+    scripts = [attributes for tag, attributes in reader.elements if tag == "script"]
+    assert [a.get("type") for a in scripts] == ["application/json", "application/json", None]
+    said = "".join(reader.said)
+    for name in HOSTILE:
+        assert name.strip() in said
+    assert embedded(text)["plan"]["names"] == [name.strip() for name in HOSTILE]
+    assert [a for tag, a in reader.elements if tag == "svg"] == [
+        a for tag, a in reader.elements if a.get("role") == "img"
+    ]
+
+
+def test_numbers_in_the_page_are_those_of_the_json(make_page):
+    text, numbers = make_page(6)
+    assert embedded(text) == json.loads(json.dumps(numbers.to_dict()))
+    shown = {float(value) for value in re.findall(r'data-value="([^"]+)"', text)}
+    for value in (numbers.plan.error, *numbers.plan.task_errors, *numbers.totals.tolist()):
+        assert value in shown
+    for score in numbers.around.comparison.scores:
+        assert score.error in shown
+    cells = np.array(embedded(text, "grids")["similarity"]["values"])
+    wanted = numbers.around.similarity[np.ix_(numbers.plan.order, numbers.plan.order)]
+    np.testing.assert_allclose(cells, wanted, rtol=1e-3)
+
+
+@pytest.mark.parametrize("num_tasks", [1, 2, 3, 45, 90])
+def test_sizes_small_to_middling(make_page, num_tasks):
+    text, numbers = make_page(num_tasks, time_limit=0.5)
+    reader = Reader(text)
+    assert reader.problems == []
+    assert len(text.encode()) < 2_000_000
+    assert "NaN" not in text
+    assert text.count("<li><span><b>") >= len(numbers.plan.order)
+
+
+def test_every_figure_has_a_name_a_static_drawing_and_a_table(make_page):
+    text, _ = make_page(7)
+    figures = text.split("<figure")[1:]
+    assert len(figures) == 7
+    for figure in figures:
+        figure = figure[: figure.index("</figure>")]
+        assert 'aria-label="' in figure
+        assert figure.count("<svg") == 2
+        assert figure.count('role="img"') == 2
+        assert "<table>" in figure
+    levels = [int(tag[1]) for tag, _ in Reader(text).elements if re.fullmatch("h[1-6]", tag)]
+    assert levels == [1] + [2] * (len(levels) - 1)
+
+
+@pytest.mark.parametrize("rule", [rule for rule in RULES if rule != "optimal"])
+def test_every_rule_has_a_page(make_page, rule):
+    text, numbers = make_page(6, rule=rule)
+    assert numbers.plan.rule == rule
+    assert "this plan" in text
+    assert f'class="dot s-{rule}"' in text
+
+
+def test_constraints_revisits_and_a_plan_without_its_matrix(make_page):
+    text, _ = make_page(6, learned=["B"], visits=7, weights=[1, 2, 1, 1, 1, 1])
+    assert "Learned before: <bdi>B</bdi>" in text
+    assert "weighted sum" in text
+    assert "visited more than once" in text
+    alone, _ = make_page(6, matrix=False)
+    assert "--similarity FILE" in alone
+    assert alone.count("<figure") == 2
+
+
+def test_no_task_is_left(make_page):
+    text, _ = make_page(3, learned=["A", "B", "C"])
+    assert "Nothing is left to learn" in text
+
+
+def test_colors_stand_out_from_dark_paper():
+    assert on_dark("#E69F00") == "#e69f00"
+    for look in ROLES.values():
+        color = on_dark(look.color)
+        assert contrast([int(color[i : i + 2], 16) for i in (1, 3, 5)], DARK_PAPER) >= 4.5
+    assert contrast((0, 0, 0), (255, 255, 255)) == pytest.approx(21)
+
+
+def test_a_better_rival_is_named_in_the_answer(make_page):
+    text, numbers = make_page(6, rule="min-path")
+    best = numbers.around.comparison.scores[0]
+    assert f"The rule {best.rule} does better here: {best.error:.4g}." in text
+    assert "does better here" not in make_page(6)[0]
+    assert "does better here" not in make_page(6, rule="worst")[0]

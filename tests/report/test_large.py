@@ -1,0 +1,37 @@
+"""Two thousand tasks with long names still give a page below five megabytes."""
+
+import numpy as np
+
+from taskorder.ordering.compare import compare
+from taskorder.records import Plan
+from taskorder.report.document import page_html
+from taskorder.report.plan_numbers import PlanNumbers, Surroundings
+from taskorder.report.plan_page import plan_page
+
+P = 2000
+
+
+def test_two_thousand_tasks_with_long_names():
+    rng = np.random.default_rng(0)
+    order = tuple(rng.permutation(P).tolist())
+    names = tuple(f'{i} <script>"&\N{GRINNING FACE}' + "long name " * 30 for i in range(P))
+    ends, totals = rng.random(P), np.linspace(P, 1.0, P + 1)
+    plan = Plan(order, names, 1.0, tuple(ends.tolist()), (), "optimal", similarity_digest="0" * 64)
+    # searching at this size takes long; what counts here is the amount of numbers
+    small = compare(np.eye(2))
+    table = np.clip(rng.standard_normal((P, P)), -1, 1)
+    around = Surroundings(
+        comparison=small,
+        similarity=table,
+        rivals={score.rule: totals * rng.random(P + 1) for score in small.scores},
+        random_errors=np.sort(rng.random(100)),
+        band=np.sort(rng.random((5, P + 1)), axis=0),
+        places=rng.standard_normal((P, 2)),
+        shown=0.5,
+        slopes=rng.standard_normal((P, P)),
+    )
+    text = page_html(plan_page(PlanNumbers(plan, totals, ends, ends, around), "large", "file"), "taskorder report")
+    assert 1_000_000 < len(text.encode()) < 5_000_000
+    assert "<script>&quot;" not in text
+    assert "names together are too long" in text
+    assert text.count("<polyline") < 100

@@ -1,0 +1,83 @@
+"""The numbers of a run store, from accuracies that follow a formula."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+
+from taskorder.report.document import page_html
+from taskorder.report.run_numbers import run_numbers
+from taskorder.report.run_page import run_page
+from taskorder.store import Store
+from taskorder.theory.error import final_error
+
+from .conftest import HOSTILE, accuracy, embedded
+
+
+def numbers_of(path, *args):
+    with Store(path, create=False) as store:
+        return run_numbers(store, *args)
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_every_order_with_its_accuracy(run_store, old):
+    found = numbers_of(run_store(old=old))
+    wanted = {way: np.mean([accuracy(way, t) for t in range(3)]) for way in itertools.permutations(range(3))}
+    assert {tuple(way) for way in found.orders.tolist()} == set(wanted)
+    for way, value in zip(found.orders.tolist(), found.accuracy, strict=True):
+        assert value == pytest.approx(wanted[tuple(way)])
+    assert (np.diff(found.accuracy) <= 0).all()
+    assert found.orders[0].tolist() == [0, 1, 2]
+    assert found.every
+    assert found.spread is None
+
+
+def test_forgetting_similarity_and_prediction(run_store):
+    found = numbers_of(run_store())
+    row = found.place((2, 0, 1))
+    np.testing.assert_allclose(found.learned[row], [0.99 + 0.01, 0.99, 0.98])
+    np.testing.assert_allclose(found.final[row], [0.9, 0.99, 0.78])
+    assert found.forgetting[row] == pytest.approx(0.15)
+    assert found.similarity[0, 2] == pytest.approx(1 - np.sqrt(0.7))
+    assert found.mean_similarity == pytest.approx(1 - (2 * np.sqrt(0.6) + np.sqrt(0.7)) / 3)
+    assert found.predicted[row] == pytest.approx(final_error(found.similarity, (2, 0, 1)))
+    assert -1 <= found.agreement <= 1
+
+
+def test_seeds_are_averaged(run_store):
+    found = numbers_of(run_store(num_seeds=3))
+    assert found.num_seeds == 3
+    assert found.accuracy[0] == pytest.approx(np.mean([accuracy((0, 1, 2), t, 1) for t in range(3)]))
+    np.testing.assert_allclose(found.spread, 0.001 / np.sqrt(3), rtol=1e-6)
+
+
+def test_sets_are_chosen_and_refused(run_store):
+    path = run_store(num_sets=3)
+    assert numbers_of(path).number == 0
+    assert numbers_of(path, 2).number == 2
+    with pytest.raises(ValueError, match=r"`--set` must name a finished task set, got 7\. Sets: 0 to 2"):
+        numbers_of(path, 7)
+
+
+def test_a_store_without_runs_is_refused(tmp_path):
+    with Store(tmp_path / "empty.sqlite") as store, pytest.raises(ValueError, match="must hold finished runs"):
+        run_numbers(store)
+
+
+def test_the_page_holds_the_numbers_and_hostile_names(run_store):
+    found = numbers_of(run_store(HOSTILE[:3], num_seeds=2))
+    text = page_html(run_page(found, "runs", "a file"), "taskorder report a")
+    assert "<script>alert" not in text
+    assert "<img" not in text
+    inside = embedded(text)
+    assert inside == json.loads(json.dumps(found.to_dict()))
+    assert inside["accuracy"] == found.accuracy.tolist()
+    assert inside["names"] == list(HOSTILE[:3])
+
+
+def test_the_page_says_the_answer(run_store):
+    found = numbers_of(run_store())
+    text = page_html(run_page(found, "runs", "a file"), "taskorder report a")
+    assert "The best of all 6 orders is <bdi>cats</bdi> → <bdi>dogs</bdi> → <bdi>owls</bdi>" in text
+    assert "one seed" in text

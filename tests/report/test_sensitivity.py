@@ -1,0 +1,46 @@
+"""The derivative of the final error: against finite differences, and against the perturbation theory."""
+
+import numpy as np
+import pytest
+
+from taskorder.report.sensitivity import pair_derivatives
+from taskorder.theory.error import final_error
+from taskorder.theory.perturbation import perturbation
+
+
+def by_differences(C, visits, output, weights, step=1e-5):
+    slopes = np.zeros_like(C)
+    for a in range(len(C)):
+        for b in range(a):
+            moved = np.zeros_like(C)
+            moved[a, b] = moved[b, a] = step
+            up, down = (final_error(C + sign * moved, visits, output, weights) for sign in (1, -1))
+            slopes[a, b] = slopes[b, a] = (up - down) / (2 * step)
+    return slopes
+
+
+@pytest.mark.parametrize("visits", [[3, 0, 4, 1, 2], [0, 1, 2, 3, 4, 0, 2], [2, 4]])
+@pytest.mark.parametrize("general", [False, True])
+def test_equals_finite_differences(make_correlation, visits, general):
+    C = make_correlation(5, 1)
+    output = make_correlation(5, 2) if general else None
+    weights = np.array([1.0, 2.0, 0.5, 0.0, 3.0]) if general else None
+    found = pair_derivatives(C, visits, output, weights)
+    np.testing.assert_allclose(found, by_differences(C, visits, output, weights), atol=1e-8)
+    assert np.abs(found).max() > 0.01
+    assert np.array_equal(found, found.T)
+    assert not np.diagonal(found).any()
+
+
+def test_at_equal_similarities_it_is_the_coefficient_of_the_theory():
+    C = np.full((6, 6), 0.3)
+    np.fill_diagonal(C, 1.0)
+    found = pair_derivatives(C, range(6))
+    np.testing.assert_allclose(np.triu(found, 1), perturbation(6, 0.3).coefficient, atol=1e-12)
+
+
+def test_leaves_its_input_alone(make_correlation):
+    C = make_correlation(4, 0)
+    before = C.copy()
+    pair_derivatives(C, [0, 1, 2, 3])
+    assert np.array_equal(C, before)
