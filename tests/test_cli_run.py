@@ -18,6 +18,8 @@ from taskorder.cli import main
 from taskorder.store import Store
 
 runs = pytest.importorskip("taskorder.neural.runs")
+from taskorder.neural import settings  # noqa: E402
+
 pytest.importorskip("sklearn")
 
 TINY = """
@@ -91,7 +93,7 @@ def test_run_status_export(here, capsys):
 def test_the_order_in_which_runs_finish_changes_no_table(here):
     assert main(["run", "tiny.toml", "--store", "a"]) == 0
     assert main(["run", "tiny.toml", "--store", "c", "--batch", "3"]) == 0
-    specs = runs.specs(runs.Config(num_sets=8, num_tasks=3, epochs=1, fraction=0.2))
+    specs = settings.specs(settings.Config(num_sets=8, num_tasks=3, epochs=1, fraction=0.2))
     with Store("b") as store:
         for spec in reversed(specs):
             store.put([spec], fake_batch([spec]), 1.0)

@@ -16,9 +16,12 @@ from taskorder.execute.local import Report, run
 from taskorder.experiments import NAMES, load
 from taskorder.figuredata import FigureData
 from taskorder.machine import describe
+from taskorder.neural.kept import load_kept
 from taskorder.store import Store
 
 STORE = "runs.sqlite"
+TABLES = "tables"
+"""Results of large runs, written by `taskorder export --whole`."""
 
 
 def reproduce(
@@ -46,6 +49,8 @@ def reproduce(
             specs = experiment.specs(config)
             if again:
                 store.forget(specs)
+            elif store.missing(specs):
+                load_tables(folder / TABLES, store)
             results = run(specs, experiment.run_batch, store, batch_size=experiment.BATCH, report=report)
             seconds = store.seconds(specs)
         figure = replace(
@@ -58,6 +63,11 @@ def reproduce(
     from taskorder.plots.draw import save
 
     return figure, [numbers, *save(figure, folder, numbers.stem.removeprefix(name))]
+
+
+def load_tables(folder: Path, store: Store) -> int:
+    """Put the results that a folder keeps as tables into a store; how many were new."""
+    return sum(load_kept(path, store) for path in sorted(folder.glob("*.json")))
 
 
 def can_draw() -> bool:

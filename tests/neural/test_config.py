@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 runs = pytest.importorskip("taskorder.neural.runs")
+from taskorder.neural import settings  # noqa: E402
 from taskorder.neural.config import config_of, read_config  # noqa: E402
 
 CONFIGS = Path(__file__).parents[2] / "configs"
@@ -14,23 +15,27 @@ CONFIGS = Path(__file__).parents[2] / "configs"
 def test_our_configs_set_every_key(name):
     config = read_config(CONFIGS / f"{name}.toml")
     text = (CONFIGS / f"{name}.toml").read_text()
-    assert all(f"\n{key} = " in text for key in runs.known_settings())
-    assert len(runs.specs(config)) == config.num_sets
+    assert all(f"\n{key} = " in text for key in settings.known_settings())
+    assert len(settings.specs(config)) == config.num_sets
     shares = {name for name in config.similarities if name.endswith("%")}
-    assert runs.num_trainings(runs.specs(config)[0]) == 325 + 5 * (1 + len(shares))  # the tree, and single tasks
+    assert settings.num_trainings(settings.specs(config)[0]) == 325 + 5 * (
+        1 + len(shares)
+    )  # the tree, and single tasks
 
 
 def test_the_papers_settings():
     for name, net in (("fashion-mnist", "mlp"), ("cifar10", "cnn")):
         measured = ("test", "train", "10%", "1%", "0.1%", "curvature")
-        expected = runs.Config(name, 100, similarities=measured, net=net, epochs=5, batch_size=4, learning_rate=1e-3)
+        expected = settings.Config(
+            name, 100, similarities=measured, net=net, epochs=5, batch_size=4, learning_rate=1e-3
+        )
         assert read_config(CONFIGS / f"{name}.toml") == expected
 
 
 def test_whole_numbers_will_do():
     config = config_of({"orders": 7, "learning_rate": 1, "num_tasks": 9, "classes_per_task": 1})
     assert (config.orders, config.learning_rate) == ("7", 1.0)
-    assert runs.num_trainings(runs.specs(config)[0]) <= 7 * 9 + 9
+    assert settings.num_trainings(settings.specs(config)[0]) <= 7 * 9 + 9
     assert config_of({"similarities": ["1%", "curvature"], "reset_adam": True}).similarities == ("1%", "curvature")
 
 
@@ -52,6 +57,7 @@ def test_whole_numbers_will_do():
         ("similarities = ['1%', '1%']", "`similarities` must be different, got 1%, 1%"),
         ("similarities = 'test'", "`similarities` must be a list of texts in quotes, got 'test'"),
         ("similarities = [1]", "`similarities` must be a list of texts in quotes, got [1]"),
+        ("tasks = ['3-5']", "`tasks` must be num_tasks = 5 tasks with num_sets = 1, got 1 tasks and num_sets = 2"),
         ("reset_adam = 1", "`reset_adam` must be true or false, got 1"),
         ("net = 'vit'", "`net` must be one of mlp, cnn, got 'vit'"),
         ("epochs = ", "`config` must be a TOML file"),

@@ -16,14 +16,12 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from taskorder.cli.output import CANNOT_WRITE, say
+from taskorder.neural.settings import KIND, SCORES
 
 if TYPE_CHECKING:
     from taskorder.store import Entry, Store
 
-KIND = "neural.orders.2"
-"""The runs that have tables."""
-NUMBERS = ("accuracy", "loss", "chance")
-TABLE = ("order", "step", "task", "task_name", "position", *NUMBERS)
+TABLE = ("order", "step", "task", "task_name", "position", *SCORES)
 
 Columns = dict[str, list[Any]]
 
@@ -45,6 +43,10 @@ like 1%, or curvature (over its largest entry: good for paths, not for errors).
 --raw writes what was measured, row A to column B, not symmetric: losses over
 chance, for `taskorder plan --transfer`, or -g.H.g for curvature.
 
+With --whole FILE (.csv.gz) holds everything in the store, without repeating what
+orders share, and FILE's .json describes it; `taskorder reproduce` finds such
+files in results/tables.
+
 example:
   taskorder export results/quick.sqlite -o quick.csv
   taskorder export results/quick.sqlite -o set0.csv --similarity 0 --by test
@@ -60,6 +62,7 @@ def add(commands: Any) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="what to write")
     parser.add_argument("--similarity", type=int, metavar="SET", help="write the task similarities of this task set")
     parser.add_argument("--by", metavar="NAME", help="how the similarity was measured (test)")
+    parser.add_argument("--whole", action="store_true", help="write all that is known, to be read back by reproduce")
     parser.add_argument("--raw", action="store_true", help="the asymmetric table that was measured")
     parser.set_defaults(run=run)
 
@@ -69,13 +72,15 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     from taskorder.store import Store
 
     path = Path(args.output)
+    if args.whole:
+        return _whole(args, path)
     if args.similarity is None and (args.by is not None or args.raw):
         raise ValueError("`--by` and `--raw` must come with --similarity SET.")
     writer = (
         _writer(path) if args.similarity is None else partial(_write_similarity, by=args.by or "test", raw=args.raw)
     )
     with Store(args.store, create=False) as store:
-        entries = sorted((entry for entry in store.entries() if entry.kind.startswith(KIND)), key=_place)
+        entries = sorted((entry for entry in store.entries() if entry.kind == KIND), key=_place)
         if not entries:
             raise ValueError(f"`store` must hold finished runs of `taskorder run`, got none in {args.store}.")
         if args.similarity is not None:
@@ -91,6 +96,21 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
             with contextlib.suppress(OSError):
                 part.unlink()
     return 0, f"wrote {path}: {len(entries)} runs\n"
+
+
+def _whole(args: argparse.Namespace, path: Path) -> tuple[int, str]:
+    from taskorder.neural.kept import description, write_kept
+    from taskorder.store import Store
+
+    if args.similarity is not None or args.by is not None or args.raw or not path.name.endswith(".csv.gz"):
+        raise ValueError("`--whole` must come alone, with an --output that ends in .csv.gz.")
+    with Store(args.store, create=False) as store:
+        try:
+            count = write_kept(path, store)
+        except OSError as problem:
+            say(f"error: cannot write {path}: {problem.strerror or problem}")
+            return CANNOT_WRITE, ""
+    return 0, f"wrote {path} and {description(path).name}: {count} runs\n"
 
 
 def _writer(path: Path) -> Callable[[Path, Iterator[Columns]], None]:
@@ -174,7 +194,7 @@ def _table(result: dict[str, Any]) -> Columns:
             table["task"] += tasks
             table["task_name"] += names
             table["position"] += [places[task] for task in tasks]
-            for key in NUMBERS:
+            for key in SCORES:
                 table[key] += result[key][row]
     return table
 

@@ -83,19 +83,19 @@ def _run(args: argparse.Namespace, name: str, store: Store) -> tuple[int, str]:
     from dataclasses import asdict
 
     from taskorder.execute.local import complete
-    from taskorder.neural import runs
+    from taskorder.neural import runs, settings
     from taskorder.neural.compiled import keep_compiled
     from taskorder.neural.config import read_config
 
     config = read_config(args.config)
-    specs = runs.specs(config)
+    specs = settings.specs(config)
     inputs = runs.inputs_digest(config.dataset)
     runs.task_set_of(specs[0])
     _same_data(store, specs, inputs)
     keep_compiled()
     store.request(name, asdict(config), specs)
     missing = store.missing(specs)
-    with _Meter(sum(map(runs.num_trainings, missing)), name, draw=sys.stderr.isatty()) as meter:
+    with _Meter(sum(map(settings.num_trainings, missing)), name, draw=sys.stderr.isatty()) as meter:
 
         def run_batch(batch: Sequence[RunSpec]) -> list[dict[str, Any]]:
             results = runs.run_batch(batch, report=meter.work)

@@ -80,6 +80,27 @@ def draw_task_set(
     return TaskSet(dataset, tasks, seed, names)
 
 
+def named_task_set(class_names: Sequence[str], tasks: Sequence[str], *, dataset: str = "") -> TaskSet:
+    """The tasks with these names: their classes with hyphens between them; the targets are 0, 1, ... in that order.
+
+    >>> named_task_set(["cat", "dog", "owl", "ship"], ["ship-cat", "owl-dog"]).tasks
+    (((3, 0), (0, 1)), ((2, 1), (0, 1)))
+    """
+    groups = []
+    for name in tasks:
+        words = name.split("-")
+        unknown = [word for word in words if word not in class_names]
+        if unknown:
+            raise ValueError(
+                f"`tasks` must name classes with hyphens between them, got {unknown[0]!r} in {name!r}. "
+                f"Classes: {', '.join(class_names[:20])}{', ...' if len(class_names) > 20 else ''}."
+            )
+        groups.append(tuple(class_names.index(word) for word in words))
+    if len({len(group) for group in groups}) > 1:
+        raise ValueError(f"`tasks` must have equally many classes each, got {', '.join(tasks)}.")
+    return TaskSet(dataset, tuple((group, tuple(range(len(group)))) for group in groups), 0, tuple(tasks))
+
+
 def lookup_table(task: ClassTask, num_classes: int) -> Ints:
     """The target label of each class of the data set; -1 for classes outside the task.
 

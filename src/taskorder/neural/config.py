@@ -7,7 +7,7 @@ import typing
 from pathlib import Path
 from typing import Any
 
-from taskorder.neural.runs import Config, known_settings
+from taskorder.neural.settings import Config, known_settings
 
 MAX_BYTES = 100_000
 KINDS = {

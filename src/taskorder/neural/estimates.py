@@ -18,32 +18,15 @@ from taskorder.datasets.dataset import Dataset
 from taskorder.datasets.split import TaskSet, lookup_table, task_indices
 from taskorder.neural.nets import Net
 from taskorder.neural.pools import make_pool, stratified_share
+from taskorder.neural.settings import share_of
 from taskorder.neural.single import CURVATURE, single_tasks, transfer_tables
 from taskorder.neural.train import Pool, Recipe
 from taskorder.neural.tree import Curriculum, Work
 
-WHOLE = ("test", "train")
 CURVATURE_EXAMPLES = 1000
 
 Tables = dict[str, dict[str, list[list[float]]]]
 """By name of the estimate, by kind (accuracy, loss and chance, or value): row A, column B is network A on task B."""
-
-
-def share_of(name: str) -> float | None:
-    """The share of the data that an estimate uses, None for those that use all of it; a ValueError for other names.
-
-    >>> share_of("1%"), share_of("test")
-    (0.01, None)
-    """
-    if name in (*WHOLE, CURVATURE):
-        return None
-    try:
-        share = float(name.removesuffix("%")) / 100 if name.endswith("%") else 0.0
-    except ValueError:
-        share = 0.0
-    if not 0 < share <= 1:
-        raise ValueError(f"`similarities` must be test, train, curvature or a share like 1%, got {name!r}.")
-    return share
 
 
 def measure(
@@ -69,7 +52,7 @@ def measure(
         for whole, part in zip(found, tables, strict=True):
             whole.update(part)
 
-    whole = {name: pool for name, pool in zip(WHOLE, (test, train), strict=True) if name in names}
+    whole = {name: pool for name, pool in (("test", test), ("train", train)) if name in names}
     if whole or CURVATURE in names:
         some = task_pool(data, sets, most=CURVATURE_EXAMPLES, inputs=train.inputs) if CURVATURE in names else None
         add(transfer_tables(net, train, alone, whole, some, recipe=recipe, **how))

@@ -1,0 +1,161 @@
+"""All results of a config as two small files for a repository: NAME.csv.gz with the numbers, NAME.json with the rest.
+
+The table has a row for each set, seed, network and task. `table` says where a row comes from: orders, where `network`
+is a beginning like 2.0.1, or the name of a similarity, where it is the task that the network has learned. Read back,
+the results equal those in the store.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from taskorder.neural.settings import KIND, SCORES
+from taskorder.records import RunSpec
+from taskorder.store import Store
+
+COLUMNS = (*SCORES, "value")
+HEADER = ("set", "seed", "table", "network", "task", *COLUMNS)
+ORDERS = "orders"
+
+
+class Kept(NamedTuple):
+    """The description of a table: NAME.json."""
+
+    settings: dict[str, Any]
+    """What all its runs share."""
+    inputs: str
+    device: str
+    version: str
+    runs: list[dict[str, Any]]
+    """set, seed, task_set, network_steps, seconds and finished of each."""
+
+    @property
+    def specs(self) -> list[RunSpec]:
+        """The specs of its runs."""
+        return [RunSpec(KIND, {**self.settings, "set": run["set"], "seed": run["seed"]}) for run in self.runs]
+
+
+def write_kept(path: Path, store: Store) -> int:
+    """Write all runs of a store with one config to `path` (NAME.csv.gz) and NAME.json; how many there are."""
+    entries = sorted(
+        (entry for entry in store.entries() if entry.kind == KIND), key=lambda e: (e.params["set"], e.params["seed"])
+    )
+    shared = [{key: value for key, value in e.params.items() if key not in ("set", "seed")} for e in entries]
+    for name, different in (
+        ("config", [one for one in shared if one != shared[0]]),
+        ("data", {e.inputs for e in entries if e.inputs != entries[0].inputs}),
+        ("device", {e.device for e in entries if e.device != entries[0].device}),
+    ):
+        if different:
+            raise ValueError(f"`store` must hold runs of one {name}, got several. Use a store of its own for each.")
+    if not entries:
+        raise ValueError("`store` must hold finished runs of `taskorder run`, got none.")
+    runs = []
+    part = path.with_name(f".part.{path.name}")
+    with (
+        open(part, "wb") as raw,
+        gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed,  # no name, no time: equal tables are equal files
+        io.TextIOWrapper(packed, encoding="utf-8", newline="") as file,
+    ):
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(HEADER)
+        for entry in entries:
+            result = store.result(entry.digest)
+            assert result is not None  # results are never removed
+            place = {key: entry.params[key] for key in ("set", "seed")}
+            writer.writerows([*place.values(), *row] for row in _rows(result))
+            about = {"task_set": result["task_set"], "network_steps": result["network_steps"]}
+            runs.append({**place, **about, "seconds": round(entry.seconds, 3), "finished": entry.finished})
+    first = entries[0]
+    kept = Kept(shared[0], first.inputs, first.device, first.version, runs)
+    description(part).write_text(json.dumps(kept._asdict(), separators=(",", ":")) + "\n")
+    part.replace(path)
+    description(part).replace(description(path))
+    return len(entries)
+
+
+def description(path: Path) -> Path:
+    """NAME.json of NAME.csv.gz."""
+    return path.with_name(path.name.removesuffix(".csv.gz") + ".json")
+
+
+def read_description(path: Path) -> Kept:
+    """What NAME.json says."""
+    try:
+        return Kept(**json.loads(path.read_text()))
+    except (TypeError, ValueError) as problem:
+        raise ValueError(f"`{path}` must describe a table of runs, got {problem}.") from None
+
+
+def load_kept(path: Path, store: Store) -> int:
+    """Put the runs of NAME.json and NAME.csv.gz that the store lacks into it; how many they were."""
+    kept = read_description(path)
+    missing = {spec.digest for spec in store.missing(kept.specs)}
+    if not missing:
+        return 0
+    results = _results(path.with_name(f"{path.stem}.csv.gz"), kept)
+    for spec, run, result in zip(kept.specs, kept.runs, results, strict=True):
+        if spec.digest in missing:
+            store.put([spec], [result], run["seconds"], inputs=kept.inputs, device=kept.device)
+    return len(missing)
+
+
+def _rows(result: Mapping[str, Any]) -> Iterator[list[Any]]:
+    """table, network, task and its numbers."""
+    for row, network in enumerate(result["beginnings"]):
+        for task, numbers in enumerate(zip(*(result[name][row] for name in SCORES), strict=True)):
+            yield [ORDERS, network, task, *numbers, ""]
+    for name, tables in result["similarities"].items():
+        for network, row in enumerate(tables[next(iter(tables))]):
+            for task in range(len(row)):
+                yield [
+                    name,
+                    network,
+                    task,
+                    *(tables[kind][network][task] if kind in tables else "" for kind in COLUMNS),
+                ]
+
+
+def _results(path: Path, kept: Kept) -> list[dict[str, Any]]:
+    results: dict[tuple[int, int], dict[str, Any]] = {
+        (run["set"], run["seed"]): {
+            "task_set": run["task_set"], "network_steps": run["network_steps"],
+            "beginnings": [], **{name: [] for name in SCORES}, "similarities": {},
+        }
+        for run in kept.runs
+    }  # fmt: skip
+    try:
+        with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+            rows = csv.reader(file)
+            if next(rows) != list(HEADER):
+                raise ValueError("other columns")
+            for number, seed, table, network, task, *cells in rows:
+                _put(results[int(number), int(seed)], table, network, int(task), cells)
+    except (OSError, EOFError, KeyError, ValueError, StopIteration) as problem:
+        raise ValueError(f"`{path}` must be a table written by `taskorder export --whole`, got {problem!r}.") from None
+    return list(results.values())
+
+
+def _put(result: dict[str, Any], table: str, network: str, task: int, cells: Sequence[str]) -> None:
+    """Add one row of the file; rows come in the order in which they were written."""
+    if table == ORDERS:
+        if task == 0:
+            result["beginnings"].append(network)
+            for name in SCORES:
+                result[name].append([])
+        for name, cell in zip(SCORES, cells, strict=False):
+            result[name][-1].append(float(cell))
+        return
+    tables = result["similarities"].setdefault(table, {})
+    for name, cell in zip(COLUMNS, cells, strict=True):
+        if cell:
+            rows = tables.setdefault(name, [])
+            if task == 0:
+                rows.append([])
+            rows[-1].append(float(cell))
