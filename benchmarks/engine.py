@@ -1,11 +1,13 @@
 """The engine against the plain loop, side by side in one run.
 
-    python benchmarks/engine.py [steps] [tree] [kernels] [--torch]
+    python benchmarks/engine.py [steps] [tree] [compile] [memory] [kernels] [--torch]
 
 steps  network-steps a second at batch 4 with Adam: ours at several numbers of networks, in the form of convolution
        that the engine chooses; the baseline is the authors' way, one jitted step a batch from a Python loop with
        XLA's own convolution, data already in memory; PyTorch's vmap where asked for (--torch)
 tree   all orders of five tasks: trainings of the order tree against orders trained alone, with evaluation
+compile  seconds that the first call of a shape takes beyond the second, for training and testing
+memory  a long run in small: what the process holds after a quarter, a half and all of many task sets
 kernels  (GPU) one step of the CNN: gradients of our kernels and of the general form against float32 at its highest
        precision, relative errors; what is left is TF32 that turns ReLUs near zero
 """
@@ -14,8 +16,10 @@ from __future__ import annotations
 
 import functools
 import itertools
+import resource
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -23,11 +27,14 @@ import jax.numpy as jnp
 import numpy as np
 from common import save, show
 
+from taskorder.neural import runs, settings
+from taskorder.neural.evaluate import evaluate
 from taskorder.neural.nets import Net, cnn, mlp
 from taskorder.neural.ops import conv_form
 from taskorder.neural.pools import make_pool
 from taskorder.neural.train import Pool, Recipe, as_floats, cross_entropy, gradient_step, start, train_task
 from taskorder.neural.tree import Curriculum, train_orders
+from taskorder.store import Store
 
 SHAPES = {"mlp": (28, 28, 1), "cnn": (32, 32, 3)}
 ON_CPU = jax.default_backend() == "cpu"
@@ -201,6 +208,51 @@ def tree_table() -> list[dict[str, Any]]:
              "fewer steps": alone / work.network_steps, "seconds": spent}]  # fmt: skip
 
 
+def compile_table() -> list[dict[str, Any]]:
+    """One row for each network; nothing is taken from a cache on disk."""
+    rows = []
+    networks = 8 if ON_CPU else 512
+    tasks, keys = jnp.arange(5), jax.random.split(jax.random.key(1), 5)
+    streams = jnp.arange(networks) % 5
+    for kind, make in (("mlp", mlp), ("cnn", cnn)):
+        net, pool = make(SHAPES[kind], 2), random_pool(SHAPES[kind], 5, 40)
+        row: dict[str, Any] = {"net": kind, "networks": networks}
+
+        def train(net: Net = net, pool: Pool = pool) -> Any:
+            state = start(net, jax.random.split(jax.random.key(0), networks))
+            return train_task(net, Recipe(epochs=1), state, pool, streams, keys, tasks, jnp.asarray(2))
+
+        def test(net: Net = net, pool: Pool = pool) -> Any:
+            state = start(net, jax.random.split(jax.random.key(0), networks))
+            return evaluate(net, state.params, pool, jnp.tile(tasks, (networks, 1)))
+
+        for name, job in (("train s", train), ("test s", test)):
+            times = []
+            for _ in range(2):
+                begin = time.perf_counter()
+                jax.block_until_ready(job())
+                times.append(time.perf_counter() - begin)
+            row[name] = times[0] - times[1]
+        rows.append(row)
+    return rows
+
+
+def memory_table(batches: int = 200) -> list[dict[str, Any]]:
+    """What the process holds as task sets of digits go by, all shapes compiled at the start."""
+    config = settings.Config(num_sets=batches, num_tasks=3, epochs=1, fraction=0.2, similarities=("test", "10%"))
+    rows, network_steps = [], 0
+    with Store() as store:
+        for place, spec in enumerate(settings.specs(config), 1):
+            result = runs.run_batch([spec])[0]
+            store.put([spec], [result], 0.0)
+            network_steps += result["network_steps"]
+            if place in (20, batches // 4, batches // 2, batches):
+                pages = int(Path("/proc/self/statm").read_text().split()[1])
+                held = pages * resource.getpagesize() / 1e6
+                rows.append({"task sets": place, "network-steps": network_steps, "MB": held})
+    return rows
+
+
 def kernels_table(networks: int = 16) -> list[dict[str, Any]]:
     """One row for each parameter of the CNN."""
     shape, recipe = SHAPES["cnn"], Recipe()
@@ -227,10 +279,16 @@ def kernels_table(networks: int = 16) -> list[dict[str, Any]]:
 
 def main() -> None:
     """Run the sections named on the command line, or all."""
-    asked = [word for word in sys.argv[1:] if not word.startswith("-")] or ["steps", "tree"]
+    asked = [word for word in sys.argv[1:] if not word.startswith("-")] or ["steps", "tree", "compile", "memory"]
     where = jax.devices()[0].device_kind
     for name in asked:
-        tables = {"steps": lambda: steps_table("--torch" in sys.argv), "tree": tree_table, "kernels": kernels_table}
+        tables = {
+            "steps": lambda: steps_table("--torch" in sys.argv),
+            "tree": tree_table,
+            "compile": compile_table,
+            "memory": memory_table,
+            "kernels": kernels_table,
+        }
         rows = tables[name]()
         show(f"{name} on {where}", rows)
         save("engine", {f"{name} on {where}": rows})
