@@ -18,7 +18,7 @@ EPILOG = (
 The page lets you drag tasks into any order and watch the predicted error,
 find the best order under constraints, and ask what would change if two tasks
 were more alike. It is served to this machine alone (127.0.0.1); Ctrl-C ends it.
-At most 500 tasks.
+It takes tables of at most 500 tasks.
 
 example:
   taskorder explore similarity.csv --open

@@ -28,12 +28,15 @@ from starlette.middleware import Middleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from taskorder.explorer import plans
-from taskorder.explorer.searches import Busy, Searches
+from taskorder.explorer.searches import Busy, Search, Searches
 from taskorder.explorer.security import Guard
+from taskorder.ordering.clock import Watch
 from taskorder.ordering.solve import RULES
 from taskorder.plots.style import ROLES
+from taskorder.records import Plan
 
 THREADS = 4
 """Requests that are computed at a time, searches apart; more of them wait."""
@@ -46,12 +49,21 @@ Value = TypeVar("Value")
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-_threads = CapacityLimiter(THREADS)
+class SearchResponse(StreamingResponse):
+    """The lines of a search, which ends with the connection, even with one that was gone before the first line."""
 
+    def __init__(self, searches: Searches, search: Search, find: Callable[[Watch], Plan]) -> None:
+        super().__init__(_lines(searches.events(search, find)), media_type="application/x-ndjson")
+        self._searches, self._search = searches, search
 
-async def _beside(work: Callable[..., Value], *args: Any) -> Value:
-    """Compute in a thread, so that the server goes on answering."""
-    return await to_thread.run_sync(work, *args, limiter=_threads)
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send the lines."""
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            self._search.stopped.set()
+            if self._search.thread is None:
+                self._searches.end(self._search)
 
 
 def create_app(token: str, searches: Searches, start: plans.Payload | None = None) -> Starlette:
@@ -79,35 +91,35 @@ def create_app(token: str, searches: Searches, start: plans.Payload | None = Non
             num_tasks, a = int(query.get("tasks", "5")), float(query.get("a", "0.7"))
         except ValueError:
             raise ValueError("`tasks` must be an integer and `a` a number.") from None
-        return JSONResponse(await _beside(plans.example_payload, kind, num_tasks, a))
+        return JSONResponse(await _beside(request, plans.example_payload, kind, num_tasks, a))
 
     async def table(request: Request) -> Response:
         name = (request.query_params.get("name") or "the table").replace("\\", "/").rpartition("/")[2][:80]
-        return JSONResponse(await _beside(plans.table_payload, await _body(request), name))
+        return JSONResponse(await _beside(request, plans.table_payload, await _body(request), name))
 
     async def solve(request: Request) -> Response:
         body = await _object(request)
-        events = searches.events(searches.begin(), partial(plans.find, body))
-        return StreamingResponse(_lines(events), media_type="application/x-ndjson")
+        return SearchResponse(searches, searches.begin(), partial(plans.find, body))
 
     async def stop(request: Request) -> Response:
         return JSONResponse({"stopped": searches.stop(request.path_params["key"])})
 
     async def plan(request: Request) -> Response:
-        made = await _beside(plans.plan_of, await _object(request))
+        made = await _beside(request, plans.plan_of, await _object(request))
         return Response(made.to_json(), media_type="application/json")
 
     async def report(request: Request) -> Response:
         body = await _object(request)
         search = searches.begin()
         try:
-            text = await _beside(plans.report_of, body, lambda *_: search.stopped.is_set())
+            text = await _beside(request, plans.report_of, body, lambda *_: search.stopped.is_set())
         finally:
             searches.end(search)
         return Response(text, media_type="text/html")
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        app.state.threads = CapacityLimiter(THREADS)
         yield
         await to_thread.run_sync(searches.join)
 
@@ -171,8 +183,13 @@ async def _body(request: Request) -> bytes:
     return bytes(data[: plans.MAX_BYTES + 1])
 
 
+async def _beside(request: Request, work: Callable[..., Value], *args: Any) -> Value:
+    """Compute in a thread, so that the server goes on answering."""
+    return await to_thread.run_sync(work, *args, limiter=request.app.state.threads)
+
+
 async def _object(request: Request) -> plans.Payload:
-    return await _beside(plans.parse, await _body(request))
+    return await _beside(request, plans.parse, await _body(request))
 
 
 async def _lines(events: AsyncIterator[dict[str, Any]]) -> AsyncIterator[str]:

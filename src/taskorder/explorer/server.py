@@ -14,8 +14,8 @@ from taskorder.explorer.plans import Payload
 from taskorder.explorer.searches import Searches
 
 ADDRESS = "127.0.0.1"
-CLOSING_SECONDS = 5
-"""Open connections get this long to finish after Ctrl-C."""
+CLOSING_SECONDS = 20
+"""Open connections get this long to finish after Ctrl-C: a search on a busy machine takes seconds to notice."""
 
 
 class Server(uvicorn.Server):

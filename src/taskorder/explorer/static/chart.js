@@ -88,7 +88,7 @@ export function createChart(app) {
   const render = (view) => {
     latest = view;
     const charts = [
-      ["total", "Error of all tasks"],
+      ["total", "Error of all tasks, step by step"],
       ["forgotten", "Error of the tasks learned so far"],
     ].map(([which, title]) =>
       lineChart({ title, width, curves: curvesOf(view, which, app.color), band: view.random?.[which] ?? null }),
@@ -105,8 +105,7 @@ export function createChart(app) {
         { class: "legend small muted" },
         entry("now", "this order", view.moving === null ? view.state.rule : ""),
         view.held ? entry("held", "held order", view.state.held.rule) : "",
-        view.random ? entry("spread", "90 % of random orders, dotted the middle") : "",
-        h("span", {}, "steps →"),
+        view.random ? entry("spread", "90 % of random orders (dotted: median)") : "",
       ),
     );
     for (const chart of charts) {

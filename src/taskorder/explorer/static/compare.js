@@ -33,14 +33,7 @@ export function createCompare(app) {
         return;
       }
       const { names } = state.question;
-      const change = evaluation.error - held.error;
-      const verdict =
-        Math.abs(change) <= 1e-9 * held.error + 1e-15
-          ? "Both orders have the same predicted error."
-          : `This order's error is ${number(Math.abs(change))} ${change < 0 ? "lower" : "higher"}` +
-            (held.error > 1e-12 && evaluation.error > 1e-12
-              ? ` (${number(evaluation.error / held.error)} times the held one's).`
-              : ".");
+      const verdict = verdictOn(evaluation.error, held.error);
       const cell = (task, one) => [
         h("td", { class: "task" }, names[task]),
         h("td", { class: "num" }, decimals(one.final[task])),
@@ -84,4 +77,13 @@ export function createCompare(app) {
       );
     },
   };
+}
+
+/** Which of two errors is lower, in words. @param {number} error @param {number} held @returns {string} */
+function verdictOn(error, held) {
+  const change = error - held;
+  if (Math.abs(change) <= 1e-9 * held + 1e-15) return "Both orders have the same predicted error.";
+  const ratio = held > 1e-12 && error > 1e-12 ? number(error / held) : "1";
+  const times = ratio === "1" ? "" : ` (${ratio} times the held one's)`;
+  return `This order's error is ${number(Math.abs(change))} ${change < 0 ? "lower" : "higher"}${times}.`;
 }

@@ -10,6 +10,7 @@ const EDGE = 48;
  * @param {Object} on
  * @param {() => number[]} on.order  the present order
  * @param {() => number} on.locked  how many rows at the head stay where they are
+ * @param {() => void} on.begin  a row starts to move; all rows must be of one height now
  * @param {(order: number[], task: number) => void} on.preview  while it moves
  * @param {(order: number[], task: number) => void} on.drop  when it has arrived
  * @param {() => void} on.cancel
@@ -35,10 +36,13 @@ export function makeDraggable(list, on) {
       if (Math.abs(drag.y - drag.startY) < THRESHOLD) return;
       drag.moving = true;
       list.setPointerCapture(drag.id);
+      on.begin();
       drag.height = drag.row.querySelector(".face").offsetHeight;
       list.classList.add("moving");
       drag.row.classList.add("dragged");
-      drag.grab = drag.startY - drag.row.getBoundingClientRect().top;
+      const grab = drag.startY - drag.row.getBoundingClientRect().top;
+      // rows may have moved away from the pointer when an open one was closed
+      drag.grab = grab >= 0 && grab <= drag.height ? grab : drag.height / 2;
       drag.frame = requestAnimationFrame(follow);
     }
     place();
@@ -67,15 +71,16 @@ export function makeDraggable(list, on) {
   function place() {
     const box = list.getBoundingClientRect();
     const locked = on.locked();
-    const middle = drag.y - drag.grab + drag.height / 2 - box.top + list.scrollTop;
-    const slot = Math.floor(middle / drag.height) - locked;
-    const target = Math.max(0, Math.min(drag.order.length - 1, slot));
+    const last = drag.order.length - 1;
+    // where the row's top is, from that of the first free place; a row that hung over the end would stretch the list
+    const free = drag.y - drag.grab - box.top + list.scrollTop - locked * drag.height;
+    const top = Math.max(0, Math.min(last * drag.height, free));
+    const target = Math.round(top / drag.height);
     if (drag.order[target] !== drag.task) {
       drag.order = moved(drag.order, drag.task, target);
       on.preview(drag.order, drag.task);
     }
-    const natural = (drag.order.indexOf(drag.task) + locked) * drag.height - list.scrollTop + box.top;
-    drag.row.style.transform = `translateY(${drag.y - drag.grab - natural}px)`;
+    drag.row.style.transform = `translateY(${top - target * drag.height}px)`;
   }
 
   /** Scroll when the pointer is near an end of the list (or of the window). */

@@ -28,8 +28,9 @@ export function createOrderList(app) {
   makeDraggable(list, {
     order: () => app.store.state.order,
     locked: () => app.store.state.question.learned.length,
+    begin: close,
     preview: (order, task) => {
-      close();
+      arrange(order); // at once; the numbers follow
       app.preview(order, task);
     },
     drop,
@@ -156,6 +157,16 @@ export function createOrderList(app) {
     list.classList.toggle("compact", question.size > COMPACT);
   }
 
+  /** Put the rows in order. @param {number[]} order */
+  function arrange(order) {
+    const { learned } = question;
+    [...learned, ...order].forEach((task, place) => {
+      const row = rows.get(task);
+      if (list.children[place] !== row) list.insertBefore(row, list.children[place]);
+      set(row.parts.step, place < learned.length ? "✓" : String(place - learned.length + 1));
+    });
+  }
+
   /** @param {import("./app.js").View} view */
   function render({ state, order, evaluation, random, moving }) {
     const changed = state.question !== question;
@@ -171,18 +182,14 @@ export function createOrderList(app) {
       question = state.question;
       badge(state.question);
     }
-    const all = [...question.learned, ...order];
-    all.forEach((task, place) => {
-      const row = rows.get(task);
-      const { step, meter, value } = row.parts;
-      if (list.children[place] !== row) list.insertBefore(row, list.children[place]);
-      const learned = place < question.learned.length;
-      set(step, learned ? "✓" : String(place - question.learned.length + 1));
+    if (moving === null) arrange(order); // a drag has done it, and may be further on by now
+    for (const [task, row] of rows) {
+      const { meter, value } = row.parts;
       const share = Math.min(1, evaluation.final[task] / (random?.high ?? 1));
       meter.style.transform = `scaleX(${share.toFixed(4)})`;
       set(value, decimals(evaluation.final[task]));
-    });
-    if (![...rows.values()].some((row) => row.firstChild.tabIndex === 0)) rows.get(all[0]).firstChild.tabIndex = 0;
+    }
+    if (![...rows.values()].some((row) => row.firstChild.tabIndex === 0)) list.firstChild.firstChild.tabIndex = 0;
     if (reopen !== null && rows.has(reopen)) {
       const field = document.activeElement?.dataset?.field;
       close();

@@ -1,0 +1,124 @@
+"""`taskorder explore` as a process: its address, its errors, and its end."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from contextlib import contextmanager
+
+import pytest
+
+from taskorder.cli import main
+
+pytest.importorskip("uvicorn")
+
+
+@contextmanager
+def explorer(*argv, port=0):
+    """A running explorer and its address."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-m", "taskorder", "explore", "--port", str(port), *argv]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    try:
+        yield process, process.stdout.readline().strip()
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+def call(address, path, body=None):
+    page = urllib.request.urlopen(address, timeout=30).read().decode()
+    token = re.search('taskorder-token" content="([^"]+)"', page)[1]
+    request = urllib.request.Request(address + path, data=body, headers={"X-Taskorder-Token": token})
+    return urllib.request.urlopen(request, timeout=300)
+
+
+def test_it_serves_the_file_and_frees_its_port(tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("task,cats,dogs\ncats,1,0.5\ndogs,0.5,1\n")
+    with explorer(str(table)) as (process, address):
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", address)
+        start = json.loads(call(address, "api/start").read())
+        assert start["table"]["names"] == ["cats", "dogs"]
+        assert start["table"]["source"] == "t.csv"
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=20) == 0
+        stderr = process.stderr.read()
+    assert "Traceback" not in stderr
+    assert stderr.splitlines()[-1] == "taskorder: the explorer has ended"
+    port = int(address.rstrip("/").rpartition(":")[2])
+    with explorer(port=port) as (_, again):
+        assert again == address
+
+
+def test_interrupt_ends_a_running_search():
+    rows = [[1.0 if i == j else 0.3 + 0.001 * ((i * j) % 7) for j in range(60)] for i in range(60)]
+    body = json.dumps({"similarity": rows, "rule": "optimal", "seconds": 600}).encode()
+    with explorer() as (process, address):
+        stream = call(address, "api/solve", body)
+        assert "key" in json.loads(stream.readline())
+        assert "seconds" in json.loads(stream.readline())  # surely inside the solver
+        sent = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        last = stream.read().decode().splitlines()[-1]
+        assert process.wait(timeout=40) == 0
+        assert time.monotonic() - sent < 40
+        assert "plan" in json.loads(last)
+        assert "Traceback" not in process.stderr.read()
+
+
+def test_only_loopback_is_bound():
+    with explorer() as (_, address):
+        port = int(address.rstrip("/").rpartition(":")[2])
+        addresses = {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), port, socket.AF_INET)}
+        for other in addresses - {"127.0.0.1"}:
+            with pytest.raises(OSError):  # noqa: PT011
+                socket.create_connection((other, port), timeout=2)
+        with socket.create_connection(("127.0.0.1", port), timeout=5) as connection:
+            assert connection.getpeername()[0] == "127.0.0.1"
+
+
+def test_a_port_in_use_is_one_line_with_the_fix(capsys):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert main(["explore", "--port", str(port)]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith(f"taskorder: error: `--port` must be free to listen on, got {port}: ")
+    assert said.err.endswith("Choose another, or --port 0 for any free one.\n")
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (["--port", "70000"], "`--port` must be from 0 to 65535, got 70000."),
+        (["--port", "x"], "argument --port"),
+        (["nowhere.csv"], "`nowhere.csv` must be an existing file"),
+        (["nowhere.csv", "--demo"], "not both"),
+    ],
+)
+def test_bad_input(capsys, argv, said):
+    assert main(["explore", *argv]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_missing_extra_names_the_command(capsys, monkeypatch):
+    monkeypatch.setattr("taskorder.cli.explore.find_spec", lambda name: None)
+    assert main(["explore"]) == 2
+    assert capsys.readouterr().err == (
+        'taskorder: error: The explorer needs starlette and uvicorn. Install it with: pip install "taskorder[web]".\n'
+    )
+
+
+def test_open_opens_the_browser(monkeypatch, capsys):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setattr("taskorder.explorer.server.serve", lambda listening, start: time.sleep(0.2))
+    assert main(["explore", "--demo", "--port", "0", "--open"]) == 0
+    assert opened == [capsys.readouterr().out.strip()]

@@ -1,0 +1,88 @@
+"""Accessibility by axe-core: nothing serious or critical in any state of the page, light or dark, wide or narrow."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("playwright")
+
+from playwright.sync_api import expect
+
+AXE = Path(__file__).parent / "axe" / "axe.min.js"
+CHECKSUM = "20c09fe157a8a34a30e241aaa1fcdade657734f08ab379ecfbeb7d45cc46e878"
+LOOKS = {
+    "light": {"color_scheme": "light"},
+    "dark": {"color_scheme": "dark"},
+    "phone": {"viewport": {"width": 375, "height": 740}},
+}
+
+
+def violations(page):
+    """What axe finds, serious or critical, each with the first element that shows it."""
+    found = page.evaluate(AXE.read_text() + "; axe.run()")
+    return [
+        f"{one['id']}: {one['help']}: {one['nodes'][0]['html'][:150]}: {one['nodes'][0].get('failureSummary')}"
+        for one in found["violations"]
+        if one["impact"] in ("serious", "critical")
+    ]
+
+
+@pytest.fixture(params=LOOKS)
+def look(request):
+    return LOOKS[request.param]
+
+
+def test_the_vendored_script_is_the_published_one():
+    assert hashlib.sha256(AXE.read_bytes()).hexdigest() == CHECKSUM
+
+
+def test_axe_sees_problems(open_page):
+    page = open_page()
+    page.evaluate("document.querySelector('main').append(document.createElement('button'))")
+    assert any(line.startswith("button-name") for line in violations(page))
+
+
+def test_the_start_and_its_errors(open_page, look):
+    page = open_page(**look)
+    assert violations(page) == []
+    page.click("[data-paste]")
+    expect(page.locator("#problem")).to_be_visible()
+    assert violations(page) == []
+
+
+def test_the_work_page(load, look):
+    page = load("chain", 3, **look)
+    page.locator("li[data-task='0'] .face").click()
+    page.click("[data-field=last]")
+    page.click("#compare-tools button")
+    page.click("#optimal")
+    expect(page.locator("#detail")).to_contain_text("best order search")
+    page.click("summary")
+    expect(page.locator("#flips li").first).to_be_visible()
+    assert violations(page) == []
+
+
+def test_the_dialogs_and_the_menu(load, look):
+    page = load("demo", **look)
+    page.click("#download")
+    assert violations(page) == []
+    page.keyboard.press("Escape")
+    page.click("#open")
+    assert violations(page) == []
+    page.keyboard.press("Escape")
+    page.click("#rename")
+    assert violations(page) == []
+
+
+def test_everything_is_reached_with_the_keyboard(load):
+    page = load("chain", 4)
+    seen = []
+    page.locator("body").focus()
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        seen.append(page.evaluate("document.activeElement.id || document.activeElement.className"))
+        if seen[-1] in seen[:-1] and seen[-1] == "skip":
+            break
+    for control in ("open", "rename", "link", "download", "face", "optimal", "seconds", "rule", "pair-a", "similarity"):
+        assert control in seen, (control, seen)
