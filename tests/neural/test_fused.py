@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 jax = pytest.importorskip("jax")
-pytest.importorskip("jax.experimental.pallas.triton")
+triton = pytest.importorskip("jax.experimental.pallas.triton")
+if not hasattr(triton, "CompilerParams"):
+    pytest.skip("this JAX is too old for the kernels; the engine does without", allow_module_level=True)
 import jax.numpy as jnp  # noqa: E402
 
 from taskorder.neural import fused, nets  # noqa: E402
