@@ -13,6 +13,7 @@ from taskorder.ordering import _anneal, _blocks, _moves
 from taskorder.ordering.clock import Clock
 from taskorder.ordering.optimum import one_blas_thread
 from taskorder.ordering.problem import Problem, open_problem
+from taskorder.ordering.rules import greedy
 from taskorder.ordering.search import crossed, first_order, search
 
 
@@ -251,3 +252,9 @@ def test_keeps_the_time_limit_with_a_thousand_visits():
             order = run(problem, limit=limit)
             assert time.perf_counter() - start < limit + 1.5  # alone on its machine it keeps to 0.5
             assert sorted(order) == list(range(1000))
+
+
+def test_is_no_worse_than_the_greedy_rule_when_cut_short():
+    problem = make(0, 600, rank=200)
+    found = run(problem, limit=0.3)  # enough for the greedy rule
+    assert problem.error(found) <= problem.error(greedy(problem)) * (1 + 1e-9)

@@ -20,7 +20,7 @@ from taskorder.checks import Ints
 from taskorder.ordering.clock import Clock
 from taskorder.ordering.constraints import masks
 from taskorder.ordering.problem import Problem
-from taskorder.ordering.rules import ascending
+from taskorder.ordering.rules import ascending, greedy
 from taskorder.ordering.walker import Walker
 
 CLOSE = 1e-9
@@ -35,6 +35,8 @@ MAX_WALKERS = 4
 """Orders that are improved side by side."""
 MAX_BEAM = 250
 """Most visits for which beam search pays."""
+GREEDY_SECONDS = 1.2e-10
+"""What the greedy rule takes, times the cube of the number of visits."""
 MAX_SHARED = 300
 """Up to this many visits several orders are kept; above, time is better spent on one."""
 
@@ -97,11 +99,14 @@ class Search:
         self.walkers: list[Walker] = []
 
     def simple(self) -> None:
-        """Start from the best of a few simple orders: by typicality, and random ones."""
+        """Start from the best of a few simple orders: by typicality, random ones, and greedy with many visits."""
         typicality = self.problem.C.sum(axis=0)
         keys = [typicality, -typicality, *self.rng.random((10, self.problem.size))]
         orders = np.array([ascending(key, self.problem.precedes) for key in keys])
         self.offer(orders[int(np.argmin(self.problem.errors(orders)))])
+        n = self.problem.size
+        if n > MAX_SHARED and self.clock.left > GREEDY_SECONDS * n**3:  # the starts along the bound may not get done
+            self.offer(greedy(self.problem))
 
     def done(self) -> bool:
         """True when the clock, the bound or the schedule ends the search."""
