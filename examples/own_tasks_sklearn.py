@@ -10,10 +10,8 @@ import numpy as np
 from sklearn.datasets import load_wine
 from sklearn.neural_network import MLPClassifier
 
-from taskorder import solve
 from taskorder.learners import SklearnLearner, learn_orders
-from taskorder.pilot import pilot_sample, transfer_table
-from taskorder.similarity.transfer import bounded
+from taskorder.planning.plan import study
 from taskorder.task import Task
 
 PREDICTED = ("alcohol", "malic_acid", "flavanoids", "color_intensity", "hue", "proline")
@@ -37,25 +35,25 @@ def read_tasks() -> list[Task]:
 
 
 def main() -> None:
-    """Print the similarity that a pilot shows, the plan, and the accuracy that orders really reach."""
+    """Print the similarity that a pilot shows, the plan with how sure it is, and what orders really reach."""
     tasks = read_tasks()
     learner = SklearnLearner(MLPClassifier((16,), batch_size=8, learning_rate_init=0.01), epochs=10)
 
     # a pilot on a third of the training data, measured on that sample alone: the test wines play no part in the choice
-    table = transfer_table(pilot_sample(tasks, 0.33, keep_eval=False), learner, seeds=3)
-    similarity, _ = bounded(table.similarity())
-    print(f"similarity from {table.fits} fits on {int(0.33 * len(tasks[0].labels))} wines a task")
-    for name, row in zip(table.names, similarity, strict=True):
+    found = study(tasks, learner, pilot=0.33, seeds=2, budget=72)
+    plan = found.plan
+    print(f"similarity on {len(found.sample[0].labels)} wines a task")
+    for name, row in zip(plan.names, found.table.similarity(), strict=True):
         print(f"  {name:16}" + "".join(f"{value:7.2f}" for value in row))
-    plan = solve(similarity, names=table.names)
     print("plan: " + " -> ".join(plan.named_order))
+    if plan.confidence is not None:
+        print("how sure? " + plan.confidence.summary())
 
     # what the orders really reach, on all training data
-    worst = solve(similarity, "worst").order
     rng = np.random.default_rng(1)
-    orders = [plan.order, worst, *(tuple(rng.permutation(len(tasks)).tolist()) for _ in range(NUM_RANDOM))]
-    found = learn_orders(learner, tasks, orders, seeds=(10,))
-    reached = [np.mean([[one.accuracy for one in seed[order]] for seed in found]) for order in orders]
+    orders = [plan.order, plan.order[::-1], *(tuple(rng.permutation(len(tasks)).tolist()) for _ in range(NUM_RANDOM))]
+    scores = learn_orders(learner, tasks, orders, seeds=(10,))
+    reached = [np.mean([[one.accuracy for one in seed[order]] for seed in scores]) for order in orders]
     planned, opposite, by_chance = reached[0], reached[1], np.mean(reached[2:])
     print("accuracy over all tasks after the last one:")
     print(f"  planned order {planned:.3f}, opposite {opposite:.3f}, {NUM_RANDOM} random orders {by_chance:.3f}")

@@ -162,7 +162,8 @@ def test_the_report_is_made_of_stored_full_size_results(tiny, tmp_path, capsys):
     ("words", "message"),
     [
         ([], "Name a figure to reproduce, or all"),
-        (["fig9"], "`name` must be an experiment, got 'fig9'. Experiments: fig2b"),
+        (["fig8"], "`name` must be an experiment, got 'fig8'. Experiments: fig1c"),
+        (["fig2b", "--partial"], "`--partial` must come without --again, with one of: fig1c, fig5"),
         (["fig2b", "--set", "scale"], "`--set` must be KEY=VALUE, got 'scale'"),
         (
             ["fig2b", "--set", "scala=1"],

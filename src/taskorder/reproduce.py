@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from taskorder.execute.local import Report, run
-from taskorder.experiments import NAMES, load
+from taskorder.experiments import IMAGES, NAMES, load
 from taskorder.figuredata import FigureData
 from taskorder.machine import describe
 from taskorder.neural.kept import load_kept
+from taskorder.records import RunSpec
 from taskorder.store import Store
 
 STORE = "runs.sqlite"
@@ -31,15 +32,19 @@ def reproduce(
     quick: bool = False,
     settings: Mapping[str, str] | None = None,
     again: bool = False,
+    partial: bool = False,
     report: Report | None = None,
 ) -> tuple[FigureData, list[Path]]:
     """The figure called `name` and the files that hold it: JSON, PNG and SVG.
 
-    Numbers that are already in `folder` for these settings are drawn, not computed; `again` computes them anew.
+    Numbers that are already in `folder` for these settings are drawn, not computed; `again` computes them anew. An
+    image figure with `partial` is made from the runs that are there, and says what is missing; nothing is trained.
     Finished parts of an interrupted run are in the store in `folder`. `settings` changes fields of the Config. Without
     matplotlib there are no pictures.
     """
     experiment = load(name)
+    if partial and (again or name not in IMAGES):
+        raise ValueError(f"`--partial` must come without --again, with one of: {', '.join(IMAGES)}; got {name}.")
     config = config_of(name, quick, settings or {})
     folder = Path(folder)
     numbers = folder / f"{name}{'-quick' if quick else ''}{'-custom' if settings else ''}.json"
@@ -51,11 +56,19 @@ def reproduce(
                 store.forget(specs)
             elif store.missing(specs):
                 load_tables(folder / TABLES, store)
-            results = run(specs, experiment.run_batch, store, batch_size=experiment.BATCH, report=report)
-            seconds = store.seconds(specs)
+            results: list[Any] = (
+                store.get(specs)
+                if partial
+                else run(specs, experiment.run_batch, store, batch_size=experiment.BATCH, report=report)
+            )
+            made = {
+                "seconds": store.seconds(specs),
+                "missing": len(store.missing(specs)),
+                "device": _device(store, specs),
+            }
+        command = _command(name, quick, settings or {}) + (" --partial" if missing else "")
         figure = replace(
-            experiment.figure(config, results),
-            made={"command": _command(name, quick, settings or {}), "seconds": seconds, **describe("numpy", "numba")},
+            experiment.figure(config, results), made={"command": command, **made, **describe("numpy", "numba")}
         )
         write(numbers, figure.to_json())
     if not can_draw():
@@ -63,6 +76,12 @@ def reproduce(
     from taskorder.plots.draw import save
 
     return figure, [numbers, *save(figure, folder, numbers.stem.removeprefix(name))]
+
+
+def _device(store: Store, specs: Sequence[RunSpec]) -> str:
+    """What trained the networks behind `specs`; empty where there are none."""
+    wanted = {spec.digest for spec in specs}
+    return " and ".join(sorted({entry.device for entry in store.entries() if entry.digest in wanted} - {""}))
 
 
 def load_tables(folder: Path, store: Store) -> int:
@@ -109,7 +128,7 @@ def _kept(path: Path, config: Any) -> FigureData | None:
         return None
     figure = read(path)
     same = json.loads(json.dumps(dataclasses.asdict(config))) == dict(figure.config)
-    return figure if same else None
+    return figure if same and not figure.made.get("missing") else None
 
 
 def _command(name: str, quick: bool, settings: Mapping[str, str]) -> str:
@@ -159,12 +178,6 @@ def checks_table(figures: Sequence[FigureData]) -> list[tuple[str, str, str, str
     ]
 
 
-IMAGES = {"fig1c": "two orders of three CIFAR-10 tasks", "fig5": "both rules on image tasks",
-          "fig7": "similarity and five-class tasks", "fig9": "similarity from little CIFAR-10 data",
-          "fig10": "similarity from little Fashion-MNIST and CIFAR-100 data"}  # fmt: skip
-"""Figures of the paper that need image networks; the others (2a, 3b, 3c and 8) are drawings or examples."""
-
-
 def report_text(figures: Sequence[FigureData], folder: str) -> str:
     """REPRODUCTION.md: every claim with our number, verdict, command and cost, from stored figures in `folder`."""
     rows = checks_table(figures)
@@ -187,16 +200,17 @@ def report_text(figures: Sequence[FigureData], folder: str) -> str:
         for check, (_, claim, found, verdict) in zip(figure.checks, checks_table([figure]), strict=True):
             lines.append(f"| {_cell(claim)} | {check.source} | {_cell(found)} | {verdict} |")
     missing = [name for name in NAMES if name not in {figure.name for figure in figures}]
-    lines += ["", "## Not tested", "", "| figure | what it shows | why |", "|---|---|---|"]
+    lines += ["", "## Not tested", "", "| figure | | why |", "|---|---|---|"]
     lines += [f"| {name} | | no full-size result in `{folder}/` |" for name in missing]
-    lines += [f"| {name} | {shows} | needs the image engine, which comes next |" for name, shows in IMAGES.items()]
+    lines += ["| fig2a, fig3b, fig3c, fig8 | | drawings and examples, without a claim |"]
     return "\n".join(lines) + "\n"
 
 
 def _cost(figure: FigureData) -> str:
     seconds = float(figure.made["seconds"])
     spent = f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.0f} min"
-    return f"{spent if seconds >= 1 else 'under 1 s'} on {figure.made['cores']} cores ({figure.made['cpu']})"
+    where = figure.made.get("device") or f"{figure.made['cores']} cores ({figure.made['cpu']})"
+    return f"{spent if seconds >= 1 else 'under 1 s'} on {where}"
 
 
 def _cell(text: str) -> str:

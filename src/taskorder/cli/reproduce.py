@@ -17,7 +17,13 @@ if TYPE_CHECKING:
 EPILOG = """\
 NAME is a figure of the paper (fig2b fig2c fig3a fig3d fig3e fig3f fig3g fig4a
 fig4b fig4c fig4d fig4e fig4f fig6a fig6b fig6c fig6d), one of our own
-(early-stopping finite-size rules-at-scale), or: all.
+(early-stopping finite-size rules-at-scale), or: all, which is all of these.
+
+Image figures (fig1c fig5 fig7 fig9 fig10), and our own questions about images
+(truth noise-ceiling training-choices), or: images. Full size they need the
+results of `taskorder run configs/...` on a GPU: tables of them are in
+results/tables, and --partial draws what is there. --quick trains small networks
+on real data (taskorder data get fashion-mnist cifar10) in a few minutes.
 
 Each writes NAME.json (the numbers), NAME.png and NAME.svg into the results
 folder and prints what it claims and what was found. Numbers that are there
@@ -42,7 +48,8 @@ def add(commands: Any) -> None:
     )
     add = parser.add_argument
     add("names", nargs="*", metavar="NAME", help="what to reproduce; see below")
-    add("--quick", action="store_true", help="a smaller version that takes at most about a minute")
+    add("--quick", action="store_true", help="a smaller version: a minute, for images some minutes")
+    add("--partial", action="store_true", help="image figures from the runs that are there; train nothing")
     add("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings", help="change a setting; repeat")
     add("--results", default="results", metavar="DIR", help="where numbers and pictures are kept (results)")
     add("--again", action="store_true", help="compute even what is there")
@@ -53,10 +60,11 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> tuple[int, str]:
     """The exit code and what to print."""
-    from taskorder.experiments import NAMES
+    from taskorder.experiments import IMAGES, NAMES
     from taskorder.reproduce import can_draw, config_of
 
-    names = list(NAMES) if "all" in args.names else list(dict.fromkeys(args.names))
+    groups = {"all": [name for name in NAMES if name not in IMAGES], "images": IMAGES}
+    names = list(dict.fromkeys(name for word in args.names for name in groups.get(word, [word])))
     if not names and args.report is None:
         raise ValueError("Name a figure to reproduce, or all, or give --report FILE. See: taskorder reproduce --help")
     settings = dict(_setting(text) for text in args.settings)
@@ -89,7 +97,13 @@ def _figures(
         with Watcher(draw=sys.stderr.isatty(), label=name) as watcher:
             try:
                 figure, written = reproduce(
-                    name, args.results, quick=args.quick, settings=settings, again=args.again, report=watcher.count
+                    name,
+                    args.results,
+                    quick=args.quick,
+                    settings=settings,
+                    again=args.again,
+                    partial=args.partial,
+                    report=watcher.count,
                 )
             except Interrupted:
                 return figures, files, True

@@ -17,10 +17,13 @@ from taskorder.figuredata import FigureData
 from taskorder.records import RunSpec
 
 NAMES = (
-    "fig2b", "fig2c", "fig3a", "fig3d", "fig3e", "fig3f", "fig3g", "fig4a", "fig4b", "fig4c", "fig4d", "fig4e", "fig4f",
-    "fig6a", "fig6b", "fig6c", "fig6d", "early-stopping", "finite-size", "rules-at-scale",
+    "fig1c", "fig2b", "fig2c", "fig3a", "fig3d", "fig3e", "fig3f", "fig3g", "fig4a", "fig4b", "fig4c", "fig4d", "fig4e",
+    "fig4f", "fig5", "fig6a", "fig6b", "fig6c", "fig6d", "fig7", "fig9", "fig10",
+    "truth", "noise-ceiling", "training-choices", "early-stopping", "finite-size", "rules-at-scale",
 )  # fmt: skip
 """Every experiment, in the order of the paper, then our own."""
+IMAGES = ("fig1c", "fig5", "fig7", "fig9", "fig10", "truth", "noise-ceiling", "training-choices")
+"""Those that train image networks, hours of a GPU; their `figure` takes None for runs that are missing."""
 
 
 class Experiment(Protocol):
