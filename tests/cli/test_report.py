@@ -232,7 +232,7 @@ def test_bad_inputs_get_one_line(capsys, here):
     (here / "list.json").write_text('{"order": [1], "error_path": [], "similarity_digest": ""}')
     (here / "broken.sqlite").write_bytes(b"SQLite format 3\0" + b"x" * 100)
     assert "no such file" in refused(capsys, "missing.csv")
-    assert "directory" in refused(capsys, str(here)).lower()
+    assert "must be a folder that `taskorder pilot` wrote" in refused(capsys, str(here))
     assert "empty" in refused(capsys, "empty")
     assert "must be JSON" in refused(capsys, "text.json")
     assert "missing or unknown keys" in refused(capsys, "list.json")

@@ -12,7 +12,7 @@ import pytest
 START_SECONDS = 60
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def address() -> Iterator[str]:
     """Where an explorer listens that was started as a user starts it."""
     pytest.importorskip("uvicorn")
@@ -39,25 +39,43 @@ def browser() -> Iterator[Any]:
         chromium.close()
 
 
+def new_page(browser: Any, **options: Any) -> Any:
+    """A page in a window of its own; what it complains about is kept in its `problems`."""
+    page = browser.new_context(**{"viewport": {"width": 1440, "height": 900}, **options}).new_page()
+    page.set_default_timeout(30_000)
+    page.problems = []
+    page.on("pageerror", lambda problem: page.problems.append(str(problem)))
+    page.on("console", lambda line: page.problems.append(line.text) if "Content Security" in line.text else None)
+    return page
+
+
+@pytest.fixture(scope="module")
+def shared_page(browser: Any) -> Any:
+    """The page of all tests that need nothing special: opening a window takes as long as many a test."""
+    return new_page(browser)
+
+
 @pytest.fixture
-def open_page(browser: Any, address: str) -> Iterator[Callable[..., Any]]:
-    """A function that opens the explorer in a window of its own; at the end no page may have complained."""
-    contexts, problems = [], []
+def open_page(browser: Any, shared_page: Any, address: str) -> Iterator[Callable[..., Any]]:
+    """A function that opens the explorer, from the second time on in a new window; no page may have complained."""
+    pages: list[Any] = []
 
     def open_(fragment: str = "", **options: Any) -> Any:
-        context = browser.new_context(**{"viewport": {"width": 1440, "height": 900}, **options})
-        contexts.append(context)
-        page = context.new_page()
-        page.set_default_timeout(30_000)
-        page.on("pageerror", lambda problem: problems.append(str(problem)))
-        page.on("console", lambda line: problems.append(line.text) if "Content Security" in line.text else None)
+        page = new_page(browser, **options) if options or shared_page in pages else shared_page
+        pages.append(page)
+        page.goto("about:blank")
         page.goto(address + fragment)
         page.wait_for_selector("#loading", state="hidden")
         return page
 
     yield open_
-    for context in contexts:
-        context.close()
+    problems = [problem for page in pages for problem in page.problems]
+    for page in pages:
+        if page is shared_page:
+            page.problems.clear()
+            page.evaluate("sessionStorage.clear()")
+        else:
+            page.context.close()
     assert problems == []
 
 

@@ -1,4 +1,4 @@
-"""Accessibility by axe-core: nothing serious or critical in any state of the page, light or dark, wide or narrow."""
+"""Accessibility by axe-core: nothing serious or critical in any state of the page, at a desk or on a phone."""
 
 import hashlib
 from pathlib import Path
@@ -11,16 +11,12 @@ from playwright.sync_api import expect
 
 AXE = Path(__file__).parent / "axe" / "axe.min.js"
 CHECKSUM = "20c09fe157a8a34a30e241aaa1fcdade657734f08ab379ecfbeb7d45cc46e878"
-LOOKS = {
-    "light": {"color_scheme": "light"},
-    "dark": {"color_scheme": "dark"},
-    "phone": {"viewport": {"width": 375, "height": 740}},
-}
+WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 375, "height": 740}
 
 
-def violations(page):
-    """What axe finds, serious or critical, each with the first element that shows it."""
-    found = page.evaluate(AXE.read_text() + "; axe.run()")
+def violations(page, where="html"):
+    """What axe finds there, serious or critical, each with the first element that shows it."""
+    found = page.evaluate(f"{AXE.read_text()}; axe.run('{where}')")
     return [
         f"{one['id']}: {one['help']}: {one['nodes'][0]['html'][:150]}: {one['nodes'][0].get('failureSummary')}"
         for one in found["violations"]
@@ -28,9 +24,12 @@ def violations(page):
     ]
 
 
-@pytest.fixture(params=LOOKS)
-def look(request):
-    return LOOKS[request.param]
+def assert_accessible(page, where="html"):
+    """By day at a desk, and by night on a phone."""
+    for scheme, size in (("dark", PHONE), ("light", WIDE)):
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size(size)
+        assert violations(page, where) == [], scheme
 
 
 def test_the_vendored_script_is_the_published_one():
@@ -43,16 +42,15 @@ def test_axe_sees_problems(open_page):
     assert any(line.startswith("button-name") for line in violations(page))
 
 
-def test_the_start_and_its_errors(open_page, look):
-    page = open_page(**look)
-    assert violations(page) == []
+def test_the_start_and_its_errors(open_page):
+    page = open_page(viewport=WIDE)
     page.click("[data-paste]")
     expect(page.locator("#problem")).to_be_visible()
-    assert violations(page) == []
+    assert_accessible(page)
 
 
-def test_the_work_page(load, look):
-    page = load("chain", 3, **look)
+def test_the_work_page(load):
+    page = load("chain", 3, viewport=WIDE)
     page.locator("li[data-task='0'] .face").click()
     page.click("[data-field=last]")
     page.click("#compare-tools button")
@@ -60,19 +58,19 @@ def test_the_work_page(load, look):
     expect(page.locator("#detail")).to_contain_text("best order search")
     page.click("summary")
     expect(page.locator("#flips li").first).to_be_visible()
-    assert violations(page) == []
+    assert_accessible(page)
 
 
-def test_the_dialogs_and_the_menu(load, look):
-    page = load("demo", **look)
+def test_the_dialogs_and_the_menu(load):
+    page = load("demo", viewport=WIDE)
     page.click("#download")
-    assert violations(page) == []
+    assert_accessible(page, ".masthead")
     page.keyboard.press("Escape")
     page.click("#open")
-    assert violations(page) == []
+    assert_accessible(page, "#loader-dialog")
     page.keyboard.press("Escape")
     page.click("#rename")
-    assert violations(page) == []
+    assert_accessible(page, "#names-dialog")
 
 
 def test_everything_is_reached_with_the_keyboard(load):
@@ -84,5 +82,5 @@ def test_everything_is_reached_with_the_keyboard(load):
         seen.append(page.evaluate("document.activeElement.id || document.activeElement.className"))
         if seen[-1] in seen[:-1] and seen[-1] == "skip":
             break
-    for control in ("open", "rename", "link", "download", "face", "optimal", "seconds", "rule", "pair-a", "similarity"):
+    for control in ("open", "rename", "link", "download", "face", "optimal", "rule", "pair-a", "similarity", "paths"):
         assert control in seen, (control, seen)

@@ -4,7 +4,9 @@ import asyncio
 import http.client
 import json
 import re
+import signal
 import threading
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -369,17 +371,49 @@ def test_a_reader_that_never_came_frees_its_place():
     assert searches._running == {}
 
 
-def test_a_slow_request_is_cut_off(server, client, monkeypatch):
-    monkeypatch.setattr("taskorder.explorer.app.READING_SECONDS", 0.2)
-    connection = http.client.HTTPConnection(ADDRESS, server.port, timeout=60)
+def half_request(port, token):
+    """A connection that has sent the head of a request and one of the hundred bytes that it promises."""
+    connection = http.client.HTTPConnection(ADDRESS, port, timeout=60)
     connection.putrequest("POST", "/api/plan")
-    for name, value in ((security.TOKEN_HEADER, client.token), ("content-length", "100")):
+    for name, value in ((security.TOKEN_HEADER, token), ("content-length", "100")):
         connection.putheader(name, value)
     connection.endheaders(b"{")
+    return connection
+
+
+@pytest.mark.parametrize("trickle", [False, True])
+def test_a_slow_request_is_cut_off(server, client, monkeypatch, trickle):
+    monkeypatch.setattr("taskorder.explorer.app.READING_SECONDS", 0.2)
+    connection = half_request(server.port, client.token)
+    for _ in range(9 * trickle):
+        connection.send(b" ")
+        time.sleep(0.05)
     answer = connection.getresponse()
     assert answer.status == 408
     assert "must arrive within" in json.loads(answer.read())["error"]
     connection.close()
+
+
+def test_ending_does_not_wait_for_a_slow_request():
+    server = Server(None)
+    with listen(0) as listening:
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        port = listening.getsockname()[1]
+        connection = half_request(port, Client(port).token)
+        assert Client(port).get("/").status == 200  # so the half request has arrived
+        server.handle_exit(signal.SIGTERM, None)
+        thread.join(10)
+        assert not thread.is_alive()
+        connection.close()
+
+
+def test_a_plan_that_does_not_fit_is_refused(client):
+    plan = client.post("/api/plan", json={"similarity": [[1, 0.5], [0.5, 1]], "order": [0, 1]}).json()
+    for change in ({"order": [7, 9]}, {"error_path": [[1]]}, {"task_errors": []}, {"options": []}, {"notes": [1]}):
+        answer = client.post("/api/report", json={"similarity": [[1, 0.5], [0.5, 1]], "plan": {**plan, **change}})
+        assert answer.status == 400
+        assert "got parts that do not fit" in answer.json()["error"]
 
 
 def test_joining_leaves_no_thread():

@@ -177,6 +177,33 @@ def test_constraints_by_clicking_reach_the_solver(load):
     expect(page.locator("#constraints")).not_to_contain_text("A before E")
 
 
+def test_constraints_without_a_mouse(load):
+    page = load("chain", 5)
+    face(page, 0).focus()
+    page.keyboard.press("Enter")
+    page.locator("[data-field=before]").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    expect(page.locator("#constraints")).to_contain_text("A before C")
+    page.locator("[data-field=before]").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Escape")
+    expect(page.locator("#choosing")).to_be_hidden()
+    page.locator("[data-field=last]").focus()
+    page.keyboard.press("Space")
+    expect(page.locator("#constraints")).to_contain_text("A last")
+    page.locator("[aria-label='Drop: A last']").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#constraints")).not_to_contain_text("A last")
+    page.locator("#optimal").focus()
+    page.keyboard.press("Enter")
+    plan = solve(chain(5, 0.7), before=[("A", "C")])
+    expect(page.locator("#error")).to_have_text(shown(plan.error))
+    expect_order(page, plan.order)
+
+
 def test_learned_tasks_stay_at_the_head(load):
     page = load("chain", 5)
     face(page, 3).click()
@@ -292,6 +319,11 @@ def test_damaged_and_hostile_links_are_told(open_page):
       const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
       return "#s=" + btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
     }"""
+    for nothing in (None, 5, [], "x", {"names": 5, "similarity": 7}):
+        page.evaluate("(hash) => { location.hash = hash }", page.evaluate(pack, nothing))
+        expect(page.locator("#problem")).to_contain_text("`the link` must")
+    page.evaluate("(hash) => { location.hash = hash }", page.evaluate(f"({pack})(' '.repeat(2e7))"))
+    expect(page.locator("#problem")).to_contain_text("The link must be whole")
     bad = {"names": ["a", "b"], "similarity": [[1, 7], [7, 1]]}
     page.evaluate("(hash) => { location.hash = hash }", page.evaluate(pack, bad))
     expect(page.locator("#problem")).to_contain_text("`similarity` must have entries in [-1, 1], got 7")
@@ -339,24 +371,21 @@ def test_downloads(load):
     assert (proven.rule, proven.proven) == ("optimal", True)
 
 
-@pytest.mark.parametrize(
-    ("name", "body", "said"),
-    [
+def test_bad_uploads_say_what_the_command_line_says(load):
+    page = load("chain", 4)
+    before = page.locator("#error").inner_text()
+    for name, body, said in (
         ("ragged.csv", b"1,0.5\n0.5\n", "line 2"),
         ("words.csv", b"hello\n", "`words.csv` must"),
         ("empty.csv", b"", "`empty.csv` must hold a similarity matrix, got an empty file."),
         ("odd.npy", b"\x80\x04", "pickle"),
-    ],
-)
-def test_bad_uploads_say_what_the_command_line_says(load, name, body, said):
-    page = load("chain", 4)
-    before = page.locator("#error").inner_text()
-    page.click("#open")
-    page.set_input_files("input[type=file]", {"name": name, "mimeType": "text/csv", "buffer": body})
-    expect(page.locator("#problem")).to_contain_text(said)
-    assert page.locator("#error").inner_text() == before  # nothing is lost
-    page.click("#problem button")
-    expect(page.locator("#problem")).to_be_hidden()
+    ):
+        page.click("#open")
+        page.set_input_files("input[type=file]", {"name": name, "mimeType": "text/csv", "buffer": body})
+        expect(page.locator("#problem")).to_contain_text(said)
+        assert page.locator("#error").inner_text() == before  # nothing is lost
+        page.click("#problem button")
+        expect(page.locator("#problem")).to_be_hidden()
 
 
 def test_upload_of_a_matrix_that_needs_repair(open_page):
@@ -411,6 +440,20 @@ def test_two_hundred_tasks(open_page):
     expect(page.locator("#problem")).to_contain_text("A link must be at most 60 kB long")
     page.click("[data-rule=greedy]")
     expect(page.locator("#detail")).to_contain_text("order greedy")
+    last = page.locator("#tasks > li").last.get_attribute("data-task")
+    kept = "sessionStorage.getItem('taskorder-state')"
+    for _ in range(100):  # too long for the address, the state is kept in the tab
+        before = page.evaluate(kept)
+        page.wait_for_timeout(1200)
+        if before is not None and page.evaluate(kept) == before:
+            break
+    page.reload()
+    expect(page.locator("#source")).to_contain_text("200 tasks · big.csv")
+    expect(page.locator("#tasks > li").last).to_have_attribute("data-task", last)
+    page.evaluate("sessionStorage.setItem('taskorder-state', 'of another start#s=AAAA')")
+    page.reload()
+    expect(page.locator("#start")).to_be_visible()
+    assert page.locator("#problem").is_hidden()
 
 
 def test_a_search_shows_its_gap_and_can_be_stopped(open_page):
@@ -537,8 +580,8 @@ def test_three_tasks_show_the_phase_diagram(load):
     assert (point["y"] + point["height"] / 2 - plot["y"]) / plot["height"] == pytest.approx(0.45, abs=0.02)
 
 
-def test_without_its_server_the_page_says_so_and_still_drags(load, browser):
-    page = load("chain", 5)
+def test_without_its_server_the_page_says_so_and_still_drags(load):
+    page = load("chain", 5, offline=False)
     page.context.set_offline(True)
     page.click("[data-rule=greedy]")
     expect(page.locator("#problem")).to_contain_text(
@@ -549,7 +592,69 @@ def test_without_its_server_the_page_says_so_and_still_drags(load, browser):
     expect_order(page, [1, 2, 3, 4, 0])
 
 
+def test_a_server_that_dies_in_the_middle_of_a_search(open_page):
+    page = open_page(viewport={"width": 1000, "height": 700})
+    upload(page, random_correlation(9, seed=5))
+    begun = '{"key": "k"}\n{"error": 2.0, "bound": 1.0, "seconds": 0.1}\n'
+    page.route("**/api/solve", lambda route: route.fulfill(body=begun))
+    page.click("#optimal")
+    expect(page.locator("#problem")).to_contain_text("The server ended the search without a plan.")
+    expect(page.locator("#optimal")).to_be_enabled()
+    expect_order(page, range(9))
+    page.evaluate("""() => {
+      const broken = new ReadableStream({ start: (control) => control.error(new TypeError("network error")) });
+      window.fetch = async () => new Response(broken);
+    }""")
+    page.click("#optimal")
+    expect(page.locator("#problem")).to_contain_text("The server does not answer.")
+    expect(page.locator("#optimal")).to_be_enabled()
+
+
+def test_the_skip_link_leaves_the_address_alone(load):
+    page = load("chain", 4)
+    page.wait_for_url("**#s=*")
+    address = page.url
+    page.locator(".skip").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#main")).to_be_focused()
+    assert page.url == address
+    assert page.locator("#problem").is_hidden()
+
+
+def test_the_charts_are_read_with_the_keyboard(load):
+    page = load("chain", 3)
+    page.locator("#paths").focus()
+    page.keyboard.press("End")
+    expected = shown(final_error(chain(3, 0.7), range(3)))
+    expect(page.locator("#said")).to_contain_text(f"after step 3 (C): all {expected}, learned so far {expected}")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("#readout")).to_contain_text("after step 2 (B)")
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator("#readout")).to_contain_text("before the first step: all 3, learned so far 0")
+
+
+def test_paper_has_the_order_and_no_buttons(load):
+    page = load("chain", 4, color_scheme="dark")
+    page.emulate_media(media="print")
+    assert page.locator("#tasks").is_visible()
+    assert page.locator(".tools, #optimal").filter(visible=True).count() == 0
+    assert page.evaluate("getComputedStyle(document.documentElement).backgroundColor") == "rgb(247, 247, 245)"
+    assert page.pdf(format="A4").startswith(b"%PDF")
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_very_few_tasks(load, size):
+    page = load(text=["1", "1,0.5\n0.5,1"][size - 1])
+    page.click("#optimal")
+    expect(page.locator("#sentence")).to_contain_text("No allowed order is better: proven.")
+    expect(page.locator("#error")).to_have_text(["0", "0.0625"][size - 1])
+    assert page.locator("#whatif").is_visible() == (size == 2)
+
+
 def test_reduced_motion_has_no_transitions(load):
     moving = "getComputedStyle(document.querySelector('.meter i')).transitionDuration"
-    assert load("chain", 3, reduced_motion="reduce").evaluate(moving) == "0s"
-    assert load("chain", 3, reduced_motion="no-preference").evaluate(moving) != "0s"
+    page = load("chain", 3, reduced_motion="reduce")
+    assert page.evaluate(moving) == "0s"
+    page.emulate_media(reduced_motion="no-preference")
+    assert page.evaluate(moving) != "0s"

@@ -1,10 +1,16 @@
 """The page in a real browser: opened from disk, by mouse, by keyboard, at phone width, in the dark, on paper."""
 
 import json
+from pathlib import Path
 
 import pytest
 
+from taskorder.audit.audit import audit_results
+
 from .conftest import HOSTILE
+from .test_audit_page import page_of, results
+
+AXE = Path(__file__).parents[1] / "explorer" / "axe" / "axe.min.js"
 
 
 @pytest.fixture(scope="module")
@@ -124,3 +130,34 @@ def test_dark_and_paper(opened):
     dark.emulate_media(media="print", color_scheme="dark")
     assert dark.evaluate(color) == "rgb(255, 255, 255)"
     assert dark.pdf(format="A4").startswith(b"%PDF")
+
+
+def test_an_audit_by_mouse_and_on_a_phone(opened, tmp_path):
+    page = opened(viewport={"width": 375, "height": 700})
+    file = tmp_path / "audit.html"
+    file.write_text(page_of(audit_results(results(4, 3, HOSTILE[:4]), used="0>1>2>3")), encoding="utf-8")
+    page.goto(file.as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= 375
+    assert page.locator("figure svg:visible").count() == 3
+    bar = page.locator("#variance .narrow [data-tip]").first
+    bar.hover()
+    assert page.locator("#tip").inner_text() == bar.get_attribute("data-tip")
+    assert page.problems == []
+
+
+@pytest.mark.parametrize("kind", ["plan", "audit"])
+def test_axe_finds_nothing_serious(opened, tmp_path, kind):
+    page = opened()
+    if kind == "audit":
+        file = tmp_path / "audit.html"
+        file.write_text(page_of(audit_results(results(4, 3), compare=[("0>1>2>3", "3>2>1>0")])), encoding="utf-8")
+        page.goto(file.as_uri())
+    for summary in page.locator("summary").all():
+        summary.click()
+    for scheme, width in (("light", 1000), ("dark", 375)):
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": width, "height": 800})
+        found = page.evaluate(AXE.read_text() + "; axe.run()")["violations"]
+        assert [
+            (one["id"], one["nodes"][0]["html"][:150]) for one in found if one["impact"] in ("serious", "critical")
+        ] == []

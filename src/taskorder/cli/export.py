@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from taskorder.cli.output import CANNOT_WRITE, say
-from taskorder.neural.settings import KIND, SCORES
 
 if TYPE_CHECKING:
     from taskorder.store import Entry, Store
 
-TABLE = ("order", "step", "task", "task_name", "position", *SCORES)
+TABLE = ("order", "step", "task", "task_name", "position")
 
 Columns = dict[str, list[Any]]
 
@@ -69,6 +68,7 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> tuple[int, str]:
     """The exit code and what to print."""
+    from taskorder.neural.settings import KIND
     from taskorder.store import Store
 
     path = Path(args.output)
@@ -181,9 +181,11 @@ def _parts(store: Store, entries: list[Entry]) -> Iterator[Columns]:
 
 def _table(result: dict[str, Any]) -> Columns:
     """A row for each order, step and task of a result, from its rows for distinct beginnings."""
+    from taskorder.neural.settings import SCORES
+
     names = result["task_set"]["names"]
     rows = {tuple(text.split(".")) if text else (): row for row, text in enumerate(result["beginnings"])}
-    table: Columns = {key: [] for key in TABLE}
+    table: Columns = {key: [] for key in (*TABLE, *SCORES)}
     tasks = range(len(names))
     for order in sorted((way for way in rows if len(way) == len(names)), key=lambda way: tuple(map(int, way))):
         places = {int(task): place for place, task in enumerate(order, 1)}

@@ -17,6 +17,7 @@ from taskorder.cli.output import CANNOT_WRITE, INTERRUPTED, say
 from taskorder.cli.plan import seconds
 
 if TYPE_CHECKING:
+    from taskorder.audit.audit import Audit
     from taskorder.cli.progress import Watcher
     from taskorder.report.page import Page
     from taskorder.report.source import Source
@@ -28,17 +29,22 @@ INPUT is one of these, told apart by what is in it; - reads standard input:
                map of the tasks
   a plan       what `taskorder plan --json` printed; with --similarity FILE (the
                matrix it was made from) the page shows all of the above
+  a pilot      the folder that `taskorder pilot` wrote
   a run store  what `taskorder run` writes: the accuracy of every order that was
                trained, and where the rules stand among them
+  an audit     a table of results as for `taskorder audit`, or what
+               `taskorder audit --json` printed: how much of the accuracy is order
 
 The page is one HTML file that loads nothing from the network, works without
-scripts, and prints. The options after --similarity and --set are those of
-`taskorder plan`.
+scripts, and prints. The options from --used to --where are those of `taskorder
+audit` for a table of results, the ones after them those of `taskorder plan` for a
+matrix.
 
 example:
   taskorder report similarity.csv -o report.html
   taskorder report --demo
   taskorder report results/quick.sqlite --set 1 -o set1.html
+  taskorder report results.csv --used "0>1>2" -o audit.html
 """
 
 MATRIX_ONLY = (
@@ -46,23 +52,28 @@ MATRIX_ONLY = (
     "losses", "transfer", "accuracy", "chance",
 )  # fmt: skip
 """Options that a plan or a store has decided already."""
+AUDIT_ONLY = ("used", "compare", "difference", "where")
 
 
 def add(commands: Any) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
         "report",
-        help="write a page with figures about a matrix, a plan or runs",
-        description="Write one HTML page with figures about a matrix, a plan or a store of runs.",
+        help="write a page with figures about a matrix, a plan or results",
+        description="Write one HTML page with figures about a matrix, a plan, a pilot, runs or an order audit.",
         epilog=EPILOG,
     )
     option = parser.add_argument
-    option("input", nargs="?", metavar="INPUT", help="a matrix, a plan or a run store; see below")
+    option("input", nargs="?", metavar="INPUT", help="what to show; see below")
     option("--demo", action="store_true", help="use the table that ships with taskorder: 12 CIFAR-100 tasks")
     option("-o", "--output", metavar="FILE", default="report.html", help="what to write (report.html); - for stdout")
     option("--title", help="the heading of the page")
     option("--similarity", metavar="FILE", help="the matrix that a plan was made from")
     option("--set", type=int, metavar="N", help="which task set of a run store (the first)")
+    option("--used", metavar="ORDER", help="say what this order lost against the best")
+    option("--compare", nargs=2, action="append", default=[], metavar=("A", "B"), help="test order A against order B")
+    option("--difference", type=float, default=1.0, metavar="POINTS", help="the difference a comparison should see (1)")
+    option("--where", action="append", default=[], metavar="COLUMN=VALUE", help="keep these rows; repeat for more")
     add_transfer(parser)
     option("--rule", default="optimal", help="how to choose the order (optimal); see: taskorder plan --help")
     option("--weights", metavar="W", help="importance: A=2,B=0.5 (others 1), or one number a task, or a file")
@@ -81,7 +92,7 @@ def add(commands: Any) -> None:
         default=True,
         help="move a table that is no correlation matrix to the nearest one and say so (default), or refuse it",
     )
-    parser.set_defaults(run=run, defaults={key: parser.get_default(key) for key in MATRIX_ONLY})
+    parser.set_defaults(run=run, defaults={key: parser.get_default(key) for key in (*AUDIT_ONLY, *MATRIX_ONLY)})
 
 
 def run(args: argparse.Namespace) -> tuple[int, str]:
@@ -121,6 +132,11 @@ def _target(args: argparse.Namespace) -> Path:
     for name in (args.input, args.similarity, args.output_similarity):
         if name not in (None, "-") and target.exists() and Path(name).exists() and target.samefile(name):
             raise ValueError(f"`--output` must be another file than the input, got {args.output!r} for both.")
+    if args.input is not None and Path(args.input).is_dir():
+        from taskorder.report.pilot import FILES
+
+        if target.name in FILES and target.parent.exists() and target.parent.samefile(args.input):
+            raise ValueError(f"`--output` must not replace what the pilot wrote, got {args.output!r}.")
     return target
 
 
@@ -137,7 +153,7 @@ def _page(args: argparse.Namespace, watcher: Watcher) -> Page:
 def _of_store(source: Source, args: argparse.Namespace, watcher: Watcher) -> Page | None:
     if not source.is_store:
         return None
-    _refuse(args, "a run store", "similarity", *MATRIX_ONLY)
+    _refuse(args, "a run store", "similarity", *AUDIT_ONLY, *MATRIX_ONLY)
     if source.path is None:
         raise ValueError("`INPUT` must be a file for a run store, got standard input.")
     from taskorder.report.run_numbers import run_numbers
@@ -154,7 +170,7 @@ def _of_plan(source: Source, args: argparse.Namespace, watcher: Watcher) -> Page
     plan = source.plan()
     if plan is None:
         return None
-    _refuse(args, "a plan", "set", *MATRIX_ONLY)
+    _refuse(args, "a plan", "set", *AUDIT_ONLY, *MATRIX_ONLY)
     from taskorder.report.plan_numbers import plan_numbers
     from taskorder.report.plan_page import plan_page
     from taskorder.similarity.tables import read_similarity
@@ -165,9 +181,63 @@ def _of_plan(source: Source, args: argparse.Namespace, watcher: Watcher) -> Page
     return plan_page(numbers, args.title or _title(source.name, len(plan.names)), said)
 
 
+def _of_pilot(source: Source, args: argparse.Namespace, watcher: Watcher) -> Page | None:
+    if source.path is None or not source.path.is_dir():
+        return None
+    _refuse(args, "a pilot folder", "similarity", "set", *AUDIT_ONLY, *MATRIX_ONLY)
+    from taskorder.report.pilot import read_pilot
+    from taskorder.report.plan_numbers import plan_numbers
+    from taskorder.report.plan_page import plan_page
+
+    plan, similarity, rehearsed = read_pilot(source.path)
+    numbers = plan_numbers(plan, similarity, time_limit=args.time_limit, watch=watcher)
+    title = args.title or f"The order of {len(plan.names)} tasks, from a pilot"
+    return plan_page(numbers, title, f"the pilot in {source.name}", rehearsed)
+
+
+def _of_audit(source: Source, args: argparse.Namespace, watcher: Watcher) -> Page | None:
+    audit = source.audit()
+    if audit is None and not source.is_results:
+        return None
+    made = {"Input": source.name}
+    if audit is not None:
+        _refuse(args, "an audit", "similarity", "set", *AUDIT_ONLY, *MATRIX_ONLY)
+    else:
+        _refuse(args, "a table of results", "similarity", "set", *(key for key in MATRIX_ONLY if key != "seed"))
+        audit = _audited(source, args)
+        made |= {"Seed of intervals": str(args.seed)}
+    from taskorder.report.audit_numbers import audit_numbers
+    from taskorder.report.audit_page import audit_page
+
+    return audit_page(audit_numbers(audit), args.title or f"Order audit of {Path(source.name).name}", made)
+
+
+def _audited(source: Source, args: argparse.Namespace) -> Audit:
+    """The audit of a table of results."""
+    from taskorder.audit.audit import audit_results
+    from taskorder.audit.reading import read_results
+    from taskorder.checks import seed_number
+    from taskorder.cli.audit import _pair
+
+    if source.path is None:
+        raise ValueError(
+            "`INPUT` must be a file for a table of results, got standard input. "
+            "Or pipe what `taskorder audit - --json` prints."
+        )
+    if not 0 < args.difference < 100:
+        raise ValueError(f"`--difference` must be above 0 and below 100 points, got {args.difference:g}.")
+    return audit_results(
+        read_results(source.path, dict(map(_pair, args.where))),
+        used=args.used,
+        compare=[(a, b) for a, b in args.compare],
+        difference=args.difference / 100,
+        seed=seed_number(args.seed),
+    )
+
+
 def _of_matrix(source: Source | None, args: argparse.Namespace, watcher: Watcher) -> Page:
     """All that is nothing else; whoever reads tables says what is wrong with it."""
-    _refuse(args, "a matrix", "similarity", "set")
+    _refuse(args, "a matrix", "similarity", "set", *AUDIT_ONLY)
     from taskorder.cli.plan import _inputs
     from taskorder.ordering.solve import solve
     from taskorder.report.plan_numbers import plan_numbers
@@ -185,7 +255,9 @@ def _of_matrix(source: Source | None, args: argparse.Namespace, watcher: Watcher
     return plan_page(numbers, args.title or title, name)
 
 
-KINDS: tuple[Callable[[Source, argparse.Namespace, Watcher], Page | None], ...] = (_of_store, _of_plan, _of_matrix)
+KINDS: tuple[Callable[[Source, argparse.Namespace, Watcher], Page | None], ...] = (
+    _of_store, _of_pilot, _of_plan, _of_audit, _of_matrix,
+)  # fmt: skip
 """One function a kind of input, which gives None for what is not its own; the last one takes all that is left."""
 
 
@@ -205,15 +277,16 @@ def _title(name: str, num_tasks: int) -> str:
 def _command(args: argparse.Namespace) -> str:
     """The command that makes this page again."""
     words = ["taskorder", "report", *(["--demo"] if args.demo else [args.input])]
-    for key in ("title", "similarity", "set", *MATRIX_ONLY, "time_limit"):
+    for key in ("title", "similarity", "set", *AUDIT_ONLY, *MATRIX_ONLY, "time_limit"):
         value, default = getattr(args, key), {"time_limit": 10.0, **args.defaults}.get(key)
         option = f"--{key.replace('_', '-')}"
         if value == default:
             continue
         if isinstance(value, bool):
             words.append(option if value else "--no-repair")
-        elif key == "before":
-            words += [word for pair in value for word in (option, pair)]
+        elif isinstance(value, list):
+            words += [word for one in value for word in (option, *([one] if isinstance(one, str) else one))]
         else:
-            words += [option, "none" if value is None else str(value)]
+            said = "none" if value is None else str(value)
+            words += [f"{option}={said}"] if said.startswith("-") else [option, said]
     return shlex.join([*words, "-o", args.output])

@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from importlib import resources
 from typing import Any, TypeVar
@@ -25,10 +25,10 @@ from anyio import CapacityLimiter, to_thread
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
-from starlette.types import Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from taskorder.explorer import plans
 from taskorder.explorer.searches import Busy, Search, Searches
@@ -42,6 +42,7 @@ THREADS = 4
 """Requests that are computed at a time, searches apart; more of them wait."""
 READING_SECONDS = 30.0
 """A request must have arrived whole by then."""
+LOOKING_UP_SECONDS = 0.5
 TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
 TOKEN_MARK = "{{token}}"
 
@@ -123,7 +124,7 @@ def create_app(token: str, searches: Searches, start: plans.Payload | None = Non
         yield
         await to_thread.run_sync(searches.join)
 
-    return Starlette(
+    app = Starlette(
         routes=[
             Route("/", index),
             Route("/static/{name}", static),
@@ -139,6 +140,8 @@ def create_app(token: str, searches: Searches, start: plans.Payload | None = Non
         exception_handlers={HTTPException: _refused},
         lifespan=lifespan,
     )
+    app.state.searches = searches
+    return app
 
 
 def _static_files() -> dict[str, bytes]:
@@ -171,16 +174,26 @@ async def _refused(request: Request, problem: Exception) -> Response:
 
 async def _body(request: Request) -> bytes:
     """The body, cut just past the limit: whoever reads it refuses it then."""
-    data = bytearray()
-    try:
-        async with asyncio.timeout(READING_SECONDS):
-            async for chunk in request.stream():
-                data += chunk
-                if len(data) > plans.MAX_BYTES:
-                    break
-    except ClientDisconnect:
-        raise ValueError("The request must arrive whole.") from None
+    data, late = bytearray(), asyncio.get_running_loop().time() + READING_SECONDS
+    more = True
+    while more and len(data) <= plans.MAX_BYTES:
+        message = await _message(request, late)
+        if message["type"] == "http.disconnect":
+            raise ValueError("The request must arrive whole.")
+        data += message.get("body", b"")
+        more = message.get("more_body", False)
     return bytes(data[: plans.MAX_BYTES + 1])
+
+
+async def _message(request: Request, late: float) -> Message:
+    """The next part of a request; looks up now and then, so that Ctrl-C does not wait for a slow sender."""
+    while not request.app.state.searches.closing:
+        if asyncio.get_running_loop().time() > late:
+            raise TimeoutError
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LOOKING_UP_SECONDS):
+                return await request.receive()
+    raise ValueError("The explorer has ended.")
 
 
 async def _beside(request: Request, work: Callable[..., Value], *args: Any) -> Value:

@@ -42,6 +42,8 @@ class Searches:
     def __init__(self) -> None:
         self._running: dict[str, Search] = {}
         self._lock = threading.Lock()
+        self.closing = False
+        """Whether the server is about to end."""
 
     def begin(self) -> Search:
         """Take a place for a search; `Busy` where none is left."""
@@ -67,7 +69,8 @@ class Searches:
         return True
 
     def stop_all(self) -> None:
-        """Ask every search to end; safe in a signal handler, which must not wait for the lock."""
+        """The server ends, and every search with it; safe in a signal handler, which must not wait for the lock."""
+        self.closing = True
         for search in list(self._running.values()):
             search.stopped.set()
 

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from importlib import resources
 
 from taskorder.plots.style import ROLES
-from taskorder.report.figures.axes import number
 from taskorder.report.markup import Html, html, join, json_block, tag
-from taskorder.report.page import Fact, Figure, Page, Section, Table
+from taskorder.report.page import Fact, Figure, Page, Section
+from taskorder.report.parts import table
 
 WIDE, NARROW = 720.0, 344.0
 """Each figure is drawn twice, for a desk and for a phone; the style shows the one that fits."""
-ZOOM = ("+", "in", "Zoom in"), ("\N{MINUS SIGN}", "out", "Zoom out"), ("1:1", "all", "Show all")
+ZOOM = ("+", "in", "Zoom in"), ("\N{MINUS SIGN}", "out", "Zoom out"), ("all", "all", "Show all")
 DARK_PAPER = (0x15, 0x18, 0x1C)
 
 
@@ -108,25 +108,6 @@ def _figure(figure: Figure) -> Html:
     behind = tag("details", tag("summary", "Data table"), table(figure.table, f"Data table: {figure.title}"))
     zoom = tag("div", *buttons, class_="zoom")
     return tag("figure", zoom, *drawings, behind, tabindex=0, role="group", aria_label=figure.title)
-
-
-def table(found: Table, label: str) -> Html:
-    """A table that scrolls by itself where it is wider than the page."""
-    first = found.rows[0] if found.rows else [""] * len(found.headers)
-    kinds = ["n" if isinstance(value, int | float) else None for value in first]
-    head = tag("tr", *(tag("th", n, scope="col", class_=kind) for n, kind in zip(found.headers, kinds, strict=True)))
-    rows = [tag("tr", *map(_cell, row)) for row in found.rows]
-    whole = tag("table", tag("thead", head), tag("tbody", *rows))
-    note = tag("p", found.note, class_="note") if found.note else ""
-    return tag("div", whole, note, class_="scroll", tabindex=0, role="region", aria_label=label)
-
-
-def _cell(value: object) -> Html:
-    if isinstance(value, float):
-        return tag("td", number(value), class_="n", data_value=repr(value))
-    if isinstance(value, int):
-        return tag("td", value, class_="n")
-    return tag("td", value if isinstance(value, Html) else tag("bdi", "" if value is None else value))
 
 
 def _facts(facts: Sequence[Fact]) -> Html:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from taskorder.checks import Floats
+from taskorder.report.figures.axes import number
 from taskorder.report.figures.heat import Grid, heat_map
 from taskorder.report.figures.lines import thinned
 from taskorder.report.markup import Html, html, join, tag, task
@@ -78,3 +79,22 @@ def step_table(headers: Sequence[str], columns: Sequence[Sequence[object]], tota
     kept = thinned(total, MOST_ROWS)
     rows = [[column[i] if i < len(column) else None for column in columns] for i in kept]
     return Table(headers, rows, "" if len(kept) == total else f"{len(kept)} of {total} rows, evenly spaced.")
+
+
+def table(found: Table, label: str) -> Html:
+    """A table that scrolls by itself where it is wider than the page."""
+    first = found.rows[0] if found.rows else [""] * len(found.headers)
+    kinds = ["n" if isinstance(value, int | float) else None for value in first]
+    head = tag("tr", *(tag("th", n, scope="col", class_=kind) for n, kind in zip(found.headers, kinds, strict=True)))
+    rows = [tag("tr", *map(_cell, row)) for row in found.rows]
+    whole = tag("table", tag("thead", head), tag("tbody", *rows))
+    note = tag("p", found.note, class_="note") if found.note else ""
+    return tag("div", whole, note, class_="scroll", tabindex=0, role="region", aria_label=label)
+
+
+def _cell(value: object) -> Html:
+    if isinstance(value, float):
+        return tag("td", number(value), class_="n", data_value=repr(value))
+    if isinstance(value, int):
+        return tag("td", value, class_="n")
+    return tag("td", value if isinstance(value, Html) else tag("bdi", "" if value is None else value))

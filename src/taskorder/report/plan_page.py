@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from taskorder.records import RuleScore
+from taskorder.records import Plan, RuleScore
 from taskorder.report import plan_sections as sections
 from taskorder.report.figures.axes import number, percent
 from taskorder.report.figures.heat import grid
 from taskorder.report.markup import Html, html, task
 from taskorder.report.page import Fact, Page
 from taskorder.report.parts import counted, sentence_order
+from taskorder.report.pilot import Rehearsed
+from taskorder.report.pilot_sections import gain_said, pilot_facts, pilot_sections
 from taskorder.report.plan_numbers import PlanNumbers
 
 
-def plan_page(numbers: PlanNumbers, title: str, source: str) -> Page:
+def plan_page(numbers: PlanNumbers, title: str, source: str, rehearsed: Rehearsed | None = None) -> Page:
     """The page of a plan; `source` says what was read. Without the matrix it shows what the plan itself holds."""
     plan, around = numbers.plan, numbers.around
     names = numbers.names
-    shown = [sections.order(numbers, names)]
+    shown = [sections.order(numbers, names), *pilot_sections(plan, names, rehearsed)]
     grids = {}
     if around is None:
         shown += [sections.path_alone(numbers, names), sections.forgetting(numbers, names)]
@@ -39,12 +41,12 @@ def plan_page(numbers: PlanNumbers, title: str, source: str) -> Page:
     return Page(
         title=title,
         answer=_answer(numbers, names),
-        facts=_facts(numbers),
+        facts=[*pilot_facts(plan), *_facts(numbers)],
         sections=shown,
         confidence=_confidence(numbers),
         warnings=_warnings(numbers, names),
         made=_made(numbers, source),
-        numbers=numbers.to_dict(),
+        numbers={**numbers.to_dict(), **({} if rehearsed is None else {"rehearsed": rehearsed.to_dict()})},
         grids=grids,
     )
 
@@ -58,15 +60,27 @@ def _answer(numbers: PlanNumbers, names: Sequence[str]) -> Html:
     what = f"a final error of {number(plan.error)}"
     if numbers.around is not None:
         what += f", {_against_random(plan.error, numbers.around.comparison.random_mean)}"
+    if plan.rule == "rehearsal":
+        said = "Learn {}: it does best in rehearsal on the pilot.{} The closed form predicts {}."
+        return html(said, sentence_order(plan.order, names), _piloted(plan), what)
     rival = _better_rival(numbers)
     but = f" The rule {rival.rule} does better here: {number(rival.error)}." if rival is not None else ""
-    said = "Learn {}: the closed form predicts {}; {}.{}"
-    return html(said, sentence_order(plan.order, names), what, _proof(numbers), but)
+    said = "Learn {}: the closed form predicts {}; {}.{}{}"
+    return html(said, sentence_order(plan.order, names), what, _proof(numbers), but, _piloted(plan))
+
+
+def _piloted(plan: Plan) -> str:
+    """What the pilot says about the choice."""
+    told = "" if plan.expected is None else f" In rehearsal it comes to a mean accuracy of {percent(plan.expected)}."
+    if plan.confidence is None:
+        return told
+    chance = f"it beats a random order with a probability of {percent(plan.confidence.beats_random)}"
+    return f"{told} {plan.confidence.verdict.capitalize()}: {chance}."
 
 
 def _better_rival(numbers: PlanNumbers) -> RuleScore | None:
     """The best rule, where it has less error than the plan; a rule that does not minimize it, or a search cut short."""
-    if numbers.around is None or numbers.plan.rule == "worst":
+    if numbers.around is None or numbers.plan.rule in ("worst", "rehearsal"):
         return None
     best, error = numbers.around.comparison.scores[0], numbers.plan.error
     return best if best.error < error * (1 - 1e-6) - 1e-12 else None
@@ -92,6 +106,8 @@ def _proof(numbers: PlanNumbers) -> str:
         return f"it is proven that no allowed order is {extreme}"
     if plan.lower_bound is not None:
         return f"no allowed order is {extreme} by more than {percent(plan.gap or 0.0)}"
+    if plan.rule == "rehearsal":
+        return "it was chosen in rehearsal, not for this error"
     if plan.rule in ("optimal", "worst"):
         return (
             "it is the best order found, without a proof" if plan.rule == "optimal" else "it is the worst order found"
@@ -113,7 +129,7 @@ def _facts(numbers: PlanNumbers) -> list[Fact]:
         facts.append(Fact("Proof", "proven", f"no allowed order is {'worse' if plan.rule == 'worst' else 'better'}"))
     elif plan.gap is not None:
         facts.append(Fact("Gap", percent(plan.gap), f"to the bound {number(plan.lower_bound or 0.0)}"))
-    else:
+    elif plan.rule != "rehearsal":
         facts.append(Fact("Proof", "none", "no bound known"))
     return facts
 
@@ -127,7 +143,13 @@ def _confidence(numbers: PlanNumbers) -> list[str]:
         found = around.comparison
         spread = f"{number(found.random_mean)} ± {number(found.random_sem)} (standard error)"
         lines.append(f"The random orders: {around.which}; their mean is {spread}.")
-    lines.append("The similarities are taken as exact: an error in them is not part of these numbers.")
+    if plan.confidence is not None:
+        lines.append(
+            f"The pilot: {plan.confidence.verdict}; the choice beats a random order {gain_said(plan.confidence)}."
+        )
+    lines.append("The similarities are taken as exact: an error in them is not part of the predicted errors.")
+    if plan.regret is not None:
+        lines.append(f"Had no task been learned yet, the best order would end with {number(plan.regret)} less error.")
     lines.append(
         "The errors are those of the closed form for linear learners trained to convergence. They rank orders; they "
         "are not the error of your network."
@@ -137,7 +159,7 @@ def _confidence(numbers: PlanNumbers) -> list[str]:
 
 def _warnings(numbers: PlanNumbers, names: Sequence[str]) -> list[str]:
     plan, around = numbers.plan, numbers.around
-    lines = list(plan.notes)
+    lines = [*(one.text for one in plan.warnings), *plan.notes]
     if around is not None:
         lines += [note for note in around.comparison.notes if note not in lines]
         if plan.rule == "optimal" and (best := _better_rival(numbers)) is not None:

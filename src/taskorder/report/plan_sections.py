@@ -39,7 +39,8 @@ def in_plan_order(order: Sequence[int], names: Names) -> tuple[list[int], list[s
 def order(numbers: PlanNumbers, names: Names) -> Section:
     """The order as a path."""
     plan = numbers.plan
-    rule = "chosen for the least final error" if plan.rule == "optimal" else f"chosen by the rule {plan.rule}"
+    said = {"optimal": "chosen for the least final error", "rehearsal": "chosen by rehearsing orders on the pilot"}
+    rule = said.get(plan.rule, f"chosen by the rule {plan.rule}")
     again = " Some tasks are visited more than once." if len(set(plan.order)) < len(plan.order) else ""
     words = html("{}, {}.{}", counted(len(plan.order), "step"), rule, again)
     learned = [names[plan.names.index(one)] for one in plan.options.get("learned") or ()]

@@ -5,12 +5,17 @@ from __future__ import annotations
 import io
 import json
 import sys
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from taskorder.records import Plan
+from taskorder.audit.audit import Audit
+from taskorder.audit.results import NEEDED
+from taskorder.records import Alternative, Caution, Confidence, Plan
+from taskorder.report.typed import Misfit, typed
 from taskorder.similarity.tables import MAX_BYTES
 
 SQLITE = b"SQLite format 3\0"
@@ -47,23 +52,54 @@ class Source:
         """What `read` gives, as a file with a name for messages."""
         return _Named(self.read(), self.name)
 
+    @property
+    def is_results(self) -> bool:
+        """Whether this is a table of accuracies by order, seed and task, or nearly so."""
+        head = self.head
+        if head.startswith(b"\x1f\x8b"):
+            try:
+                head = zlib.decompressobj(wbits=31).decompress(head, 4096)
+            except zlib.error:
+                return False
+        first = head.decode("utf-8-sig", errors="replace").lstrip().split("\n", 1)[0].lower()
+        mark = max((",", ";", "\t"), key=first.count)
+        return len(set(NEEDED) & {cell.strip(' "\r') for cell in first.split(mark)}) >= 3
+
     def plan(self) -> Plan | None:
         """The plan in it; None for anything else."""
-        if not self.head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
-            return None
-        data = self.read()
-        try:
-            keys = set(json.loads(data.decode("utf-8-sig")))
-        except (ValueError, RecursionError):
-            return None  # whoever reads tables says what is wrong
-        if not {"order", "error_path", "similarity_digest"} <= keys:
+        data = self._object()
+        if not {"order", "error_path", "similarity_digest"} <= set(data):
             return None
         try:
-            return checked_plan(Plan.from_json(data.decode("utf-8-sig")), self.name)
+            return checked_plan(Plan.from_json(json.dumps(data)), data, self.name)
         except TypeError:
             raise _misfit(self.name) from None
         except ValueError as problem:
             raise ValueError(str(problem).replace("`text`", f"`{self.name}`", 1)) from None
+
+    def audit(self) -> Audit | None:
+        """The audit in it; None for anything else."""
+        data = self._object()
+        if not {"design", "components", "verdict"} <= set(data):
+            return None
+        try:
+            found = typed(Audit, data)
+            assert isinstance(found, Audit)
+            if not found.orders or {part.source for part in found.components} - {"order", "seed", "rest"}:
+                raise Misfit("no orders or other components")
+        except Misfit as problem:
+            raise ValueError(f"`{self.name}` must be what `taskorder audit --json` writes, got {problem}.") from None
+        return found
+
+    def _object(self) -> dict[str, Any]:
+        """The JSON object in it; an empty one for anything else."""
+        if not self.head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
+            return {}
+        try:
+            found = json.loads(self.read().decode("utf-8-sig"))
+        except (ValueError, RecursionError):
+            return {}  # whoever reads tables says what is wrong
+        return found if isinstance(found, dict) else {}
 
 
 class _Named(io.BytesIO):
@@ -91,8 +127,8 @@ def open_source(path: str) -> Source:
         raise ValueError(f"`{path}` must be readable, got: {problem.strerror}. Check its permissions.") from None
 
 
-def checked_plan(plan: Plan, name: str) -> Plan:
-    """The plan, if its parts fit together; a plan that was edited by hand may not."""
+def checked_plan(plan: Plan, data: dict[str, Any], name: str) -> Plan:
+    """The plan in `data`, if its parts fit together; a plan that was edited by hand may not."""
     P, V = len(plan.names), len(plan.order)
     try:
         path = np.array(plan.error_path, dtype=np.float64)
@@ -105,6 +141,15 @@ def checked_plan(plan: Plan, name: str) -> Plan:
         fits = fits and bool(np.isfinite(path).all() and np.isfinite(ends).all()) and np.isfinite(plan.error)
         fits = fits and all(isinstance(one, int | float) for one in (plan.error, plan.seconds, plan.lower_bound or 0))
         fits = fits and isinstance(plan.options, dict) and set(plan.options.get("learned") or ()) <= set(plan.names)
+        fits = fits and all(
+            sorted(one) == sorted(plan.order)
+            for one in (
+                *(other.order for other in typed(tuple[Alternative, ...], data.get("alternatives", []))),
+                *getattr(typed(Confidence | None, data.get("confidence")), "as_good", ()),
+            )
+        )
+        typed(tuple[Caution, ...], data.get("warnings", []))
+        typed(tuple[float | None, ...], [data.get("expected"), data.get("regret")])
     except (TypeError, ValueError):
         fits = False
     if not fits:

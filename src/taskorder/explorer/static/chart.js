@@ -1,6 +1,6 @@
 /** Error after each task as two small charts: all tasks, and those learned so far (what is forgotten). */
 
-import { byId, h, number, svg } from "./dom.js";
+import { announce, byId, h, number, svg } from "./dom.js";
 import { ruleText } from "./answer.js";
 
 const HEIGHT = 150;
@@ -10,7 +10,7 @@ const MOST_LABELS = 14;
 /** @typedef {{label: string, values: Float64Array, class: string, color?: string}} Curve */
 
 /** Round numbers for an axis from 0. @param {number} high @returns {number[]} */
-export function ticks(high) {
+function ticks(high) {
   const rough = high / 3;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 2.5, 5, 10].map((factor) => factor * power).find((size) => size >= rough * 0.999);
@@ -84,6 +84,7 @@ export function curvesOf(view, which, color) {
 export function createChart(app) {
   const box = byId("paths");
   let latest = null;
+  let read = null; // the step that is read out
   let width = 500;
   const render = (view) => {
     latest = view;
@@ -117,11 +118,20 @@ export function createChart(app) {
   const readOut = (step) => {
     const { state, order, evaluation } = latest;
     const when = step ? `after step ${step} (${state.question.names[order[step - 1]]})` : "before the first step";
+    read = step;
     byId("readout").textContent =
       step === null
-        ? "Point at the chart to read a step."
+        ? "Point at the chart to read a step, or choose it with the arrow keys."
         : `${when}: all ${number(evaluation.total[step])}, learned so far ${number(evaluation.forgotten[step])}`;
   };
+  box.addEventListener("keydown", (event) => {
+    const last = latest.order.length;
+    const steps = { ArrowLeft: (read ?? 1) - 1, ArrowRight: (read ?? -1) + 1, Home: 0, End: last };
+    if (!(event.key in steps)) return;
+    event.preventDefault();
+    readOut(Math.max(0, Math.min(last, steps[event.key])));
+    announce(byId("readout").textContent);
+  });
   new ResizeObserver(() => {
     const found = Math.max(260, Math.floor(box.clientWidth));
     if (found === width || !latest) return;

@@ -9,7 +9,7 @@ const policy = globalThis.trustedTypes?.createPolicy("taskorder", { createScript
 const WORKER = policy ? policy.createScriptURL("") : ADDRESS;
 
 /** One worker, with promises. */
-export class Lane {
+class Lane {
   constructor() {
     this.worker = new Worker(WORKER, { type: "module" });
     this.waiting = new Map();

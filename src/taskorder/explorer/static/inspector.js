@@ -150,8 +150,11 @@ function chooseLater(app, task) {
     document.removeEventListener("keydown", escape);
   };
   const escape = (event) => event.key === "Escape" && end();
-  note.textContent = `Click the task that must come after ${question.names[task]} (Escape: none).`;
+  note.textContent =
+    `Click the task that must come after ${question.names[task]}, ` +
+    "or go to it with the arrow keys and press Enter (Escape: none).";
   show(note, true);
+  byId("tasks").querySelector(`[data-task="${task}"] .face`).focus();
   announce(note.textContent);
   document.addEventListener("keydown", escape);
   app.choosing = {

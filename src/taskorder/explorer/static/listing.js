@@ -9,7 +9,7 @@ export const LISTED = 7;
 
 /** For each open task the open tasks that must come before it.
  * @param {Question} question @returns {Map<number, Set<number>>} */
-export function predecessors(question) {
+function predecessors(question) {
   const open = openTasks(question);
   const needs = new Map(open.map((task) => [task, new Set()]));
   for (const [a, b] of question.before) if (needs.has(a)) needs.get(b)?.add(a);

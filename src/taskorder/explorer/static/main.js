@@ -7,7 +7,7 @@ import { createDownloads } from "./downloads.js";
 import { nameProblem } from "./inspector.js";
 import { createLoader } from "./loader.js";
 import * as server from "./server.js";
-import { fromFragment, isShared, toFragment } from "./share.js";
+import { fromFragment, isShared, keep, kept, toFragment } from "./share.js";
 import { asking } from "./state.js";
 
 const LINK_AFTER = 400;
@@ -59,6 +59,10 @@ function connectBar(app) {
     if (problem) event.preventDefault();
     else store.commit(asking(store.state, { names }));
   });
+  document.querySelector(".skip").addEventListener("click", (event) => {
+    event.preventDefault(); // the address holds the state
+    byId("main").focus();
+  });
   for (const button of document.querySelectorAll("[data-close]"))
     button.addEventListener("click", () => button.closest("dialog").close());
   byId("problem")
@@ -74,23 +78,20 @@ function flash(button, text) {
   setTimeout(() => (button.textContent = usual), 2000);
 }
 
-/** Keep the address a link to the state, so that a reload loses nothing. @param {App} app */
+/** Keep the state, so that a reload loses nothing. @param {App} app */
 function connectAddress(app) {
   let timer = 0;
   app.store.subscribe((state) => {
     clearTimeout(timer);
-    timer = setTimeout(async () => {
-      const fragment = await toFragment(state).catch(() => "");
-      if (app.store.state === state) history.replaceState(null, "", fragment || location.pathname);
-    }, LINK_AFTER);
+    timer = setTimeout(() => app.store.state === state && keep(state, server.token), LINK_AFTER);
   });
-  addEventListener("hashchange", () => restore(app));
+  addEventListener("hashchange", () => isShared(location.hash) && restore(app, location.hash));
 }
 
-/** Show the state in the address. @param {App} app */
-async function restore(app) {
+/** Show the state in a fragment. @param {App} app @param {string} fragment */
+async function restore(app, fragment) {
   try {
-    app.store.commit(await fromFragment(location.hash, (json) => server.readTable(json, "the link")));
+    app.store.commit(await fromFragment(fragment, (json) => server.readTable(json, "the link")));
   } catch (problem) {
     complain(problem.message);
     app.refresh();
@@ -115,7 +116,8 @@ async function main() {
   connectBar(app);
   connectAddress(app);
   createDownloads(app);
-  if (isShared(location.hash)) await restore(app);
+  const fragment = kept(server.token);
+  if (fragment) await restore(app, fragment);
   else if (start.table) app.open(start.table);
   else app.refresh();
 }

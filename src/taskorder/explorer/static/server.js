@@ -2,7 +2,8 @@
 
 import { rows } from "./state.js";
 
-const token = document.querySelector('meta[name="taskorder-token"]').content;
+const SILENT = "The server does not answer. Start it again with: taskorder explore";
+export const token = document.querySelector('meta[name="taskorder-token"]').content;
 
 /** @param {string} path @param {RequestInit} [options] @returns {Promise<Response>} an Error with the server's line */
 async function call(path, options = {}) {
@@ -11,7 +12,7 @@ async function call(path, options = {}) {
     answer = await fetch(path, { ...options, headers: { "X-Taskorder-Token": token } });
   } catch (problem) {
     if (problem.name === "AbortError") throw problem;
-    throw new Error("The server does not answer. Start it again with: taskorder explore");
+    throw new Error(SILENT);
   }
   if (answer.ok) return answer;
   const said = await answer.json().catch(() => ({}));
@@ -77,7 +78,9 @@ async function* lines(stream) {
   const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   for (;;) {
-    const { value, done } = await reader.read();
+    const { value, done } = await reader.read().catch((problem) => {
+      throw problem.name === "AbortError" ? problem : new Error(SILENT); // it ended in the middle of an answer
+    });
     if (done) return;
     const parts = (rest + value).split("\n");
     rest = parts.pop();

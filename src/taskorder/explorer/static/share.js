@@ -5,11 +5,53 @@ import { asking, rows, stateOf } from "./state.js";
 /** @typedef {import("./state.js").State} State */
 
 /** Longer links break in mail and chat programs. */
-export const LONGEST = 60_000;
+const LONGEST = 60_000;
 const PREFIX = "#s=";
+const MOST_BYTES = 16 * 2 ** 20;
+const KEPT = "taskorder-state";
 
-/** @param {State} state @returns {Promise<string>} the fragment; an Error where it would be too long */
+/** @param {State} state @returns {Promise<string>} the fragment; an Error where it would be too long for a link */
 export async function toFragment(state) {
+  const fragment = await pack(state);
+  if (fragment.length > LONGEST)
+    throw new Error(
+      `A link must be at most ${LONGEST / 1000} kB long, and these ${state.question.size} tasks need more. ` +
+        "Download the plan instead.",
+    );
+  return fragment;
+}
+
+/** Keep a state for a reload of this tab: as the address, or where that would be too long in the tab's own storage.
+ * @param {State} state @param {string} session  what is kept is of this start of the server and no other */
+export async function keep(state, session) {
+  const fragment = await pack(state);
+  const short = fragment.length <= LONGEST;
+  history.replaceState(null, "", short ? fragment : location.pathname);
+  stored((storage) => storage.removeItem(KEPT)); // a full storage keeps nothing rather than something old
+  if (!short) stored((storage) => storage.setItem(KEPT, session + fragment));
+}
+
+/** @param {string} fragment @returns {boolean} */
+export const isShared = (fragment) => fragment.startsWith(PREFIX);
+
+/** What `keep` has kept; "" for nothing. @param {string} session @returns {string} */
+export function kept(session) {
+  if (isShared(location.hash)) return location.hash;
+  const found = stored((storage) => storage.getItem(KEPT)) ?? "";
+  return found.startsWith(session + PREFIX) ? found.slice(session.length) : "";
+}
+
+/** What an action on the tab's storage gives; null where the storage is full or forbidden. */
+function stored(action) {
+  try {
+    return action(sessionStorage);
+  } catch {
+    return null;
+  }
+}
+
+/** @param {State} state @returns {Promise<string>} */
+async function pack(state) {
   const { question } = state;
   const saved = {
     source: question.source,
@@ -25,16 +67,8 @@ export async function toFragment(state) {
     held: state.held,
     pair: state.pair,
   };
-  if (question.size > 300) throw tooLong(question.size);
   const packed = await through(new Blob([JSON.stringify(saved)]), new CompressionStream("deflate-raw"));
-  const fragment = PREFIX + toBase64(packed);
-  if (fragment.length > LONGEST) throw tooLong(question.size);
-  return fragment;
-}
-
-/** @param {string} fragment @returns {boolean} */
-export function isShared(fragment) {
-  return fragment.startsWith(PREFIX);
+  return PREFIX + toBase64(packed);
 }
 
 /**
@@ -47,7 +81,7 @@ export async function fromFragment(fragment, readTable) {
   let saved;
   try {
     const packed = new Blob([fromBase64(fragment.slice(PREFIX.length))]);
-    saved = JSON.parse(new TextDecoder().decode(await through(packed, new DecompressionStream("deflate-raw"))));
+    saved = Object(JSON.parse(new TextDecoder().decode(await through(packed, new DecompressionStream("deflate-raw")))));
   } catch {
     throw new Error("The link must be whole, got a damaged one. Copy it again.");
   }
@@ -78,13 +112,16 @@ export async function fromFragment(fragment, readTable) {
 
 const text = (value) => String(value ?? "").slice(0, 200);
 
-const tooLong = (size) =>
-  new Error(
-    `A link must be at most ${LONGEST / 1000} kB long, and these ${size} tasks need more. Download the plan instead.`,
-  );
-
+/** The bytes that come out of a stream; an Error where they are more than any state has: small links can hold much. */
 async function through(blob, stream) {
-  return new Uint8Array(await new Response(blob.stream().pipeThrough(stream)).arrayBuffer());
+  const reader = blob.stream().pipeThrough(stream).getReader();
+  const parts = [];
+  for (let size = 0; size <= MOST_BYTES; size += parts.at(-1).length) {
+    const { value, done } = await reader.read();
+    if (done) return new Uint8Array(await new Blob(parts).arrayBuffer());
+    parts.push(value);
+  }
+  throw new Error("too much");
 }
 
 function toBase64(bytes) {

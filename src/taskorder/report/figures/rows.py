@@ -24,6 +24,8 @@ class Row:
     end: float
     look: str
     tip: str
+    interval: tuple[float, float] | None = None
+    """Drawn as a line through the end of the bar."""
 
 
 def row_chart(rows: Sequence[Row], width: float, label: str, title: str, *, ends: bool = False) -> Html:
@@ -34,7 +36,7 @@ def row_chart(rows: Sequence[Row], width: float, label: str, title: str, *, ends
     left = 12.0 if above else min(longest, 0.42 * width) + 12
     each, top = (36.0 if above else 21.0), 8.0
     bottom = top + each * len(rows)
-    values = [value for row in rows for value in (row.start, row.end)]
+    values = [value for row in rows for value in (row.start, row.end, *(row.interval or ()))]
     across = scale(values, left, width - numbers, zero=not ends, log=False)
     parts = [x_axis(across, top, bottom, title, 6 if width >= 500 else 4)]
     for place, row in enumerate(rows):
@@ -76,5 +78,9 @@ def _bar(row: Row, across: Scale, y: float, ends: bool) -> Html:
     if ends:
         parts.append(tag("circle", cx=a, cy=y, r=4, class_=f"ring s-{row.look}"))
         parts.append(tag("circle", cx=b, cy=y, r=4.5, class_=f"dot s-{row.look}"))
+    if row.interval is not None:
+        low, high = map(across, row.interval)
+        ticks = f"M{low:.1f} {y - 4:.1f}v8M{low:.1f} {y:.1f}H{high:.1f}M{high:.1f} {y - 4:.1f}v8"
+        parts.append(tag("path", d=ticks, class_="whisker"))
     parts.append(tag("rect", x=across.start, y=y - 9, width=across.end - across.start, height=18, class_="target"))
     return tag("g", *parts, data_tip=row.tip)

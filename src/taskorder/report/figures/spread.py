@@ -47,16 +47,28 @@ def histogram(values: Floats, marks: Sequence[Mark], width: float, label: str, t
     return svg(width, bottom + 42, label, join(parts))
 
 
-def ranking(values: Floats, marks: Sequence[Mark], width: float, label: str, titles: tuple[str, str]) -> Html:
-    """All values from the highest to the lowest, and where the marks stand."""
+def ranking(
+    values: Floats,
+    marks: Sequence[Mark],
+    width: float,
+    label: str,
+    titles: tuple[str, str],
+    halves: Floats | None = None,
+) -> Html:
+    """All values from the highest to the lowest, `halves` of an interval around each, and where the marks stand."""
     left, right, top, high = _margins(marks, width)
     top, high = top + 24, high + 60
-    ordered = np.sort(values)[::-1]
+    turn = np.argsort(-values, kind="stable")
+    ordered, half = values[turn], np.zeros_like(values) if halves is None else halves[turn]
     bottom = top + high + ROW * len(marks) + 8
     across = Scale(1, max(2, len(ordered)), left, width - right, whole=True)
-    up = scale([*ordered.tolist(), *(mark.value for mark in marks)], top + high, top)
+    seen = [*(ordered - half).tolist(), *(ordered + half).tolist(), *(mark.value for mark in marks)]
+    up = scale(seen, top + high, top)
     parts = [y_axis(up, left, width - right, titles[1]), x_axis(across, top + high, bottom, titles[0])]
     shown = thinned(len(ordered), 250)
+    if halves is not None:
+        lines = (f"M{across(k + 1):.1f} {up(ordered[k] - half[k]):.1f}V{up(ordered[k] + half[k]):.1f}" for k in shown)
+        parts.append(tag("path", d="".join(lines), class_="spans"))
     for rank in shown:
         value = float(ordered[rank])
         tip = f"rank {rank + 1} of {len(ordered)}: {number(value)}"

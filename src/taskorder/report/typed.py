@@ -1,0 +1,60 @@
+"""Frozen records out of plain JSON values, each checked against its type: files may have been edited by hand."""
+
+from __future__ import annotations
+
+import math
+import types
+from dataclasses import MISSING, fields, is_dataclass
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+
+class Misfit(ValueError):
+    """A value that does not have its type; says where."""
+
+
+def typed(kind: Any, value: Any, where: str = "") -> Any:
+    """`value` as `kind`: a record, a tuple, a number that is finite, a text, a truth value, or one of several.
+
+    >>> typed(tuple[int, ...], [1, 2])
+    (1, 2)
+    >>> typed(tuple[int, ...], [1, "x"])
+    Traceback (most recent call last):
+    ...
+    taskorder.report.typed.Misfit: 'x' at [1]
+    """
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin in (Union, types.UnionType):
+        return None if value is None and type(None) in parts else typed(parts[0], value, where)
+    if is_dataclass(kind):
+        return _record(kind, value, where)
+    if origin is tuple and isinstance(value, list):
+        kinds = [parts[0]] * len(value) if parts[-1] is Ellipsis else list(parts)
+        if len(kinds) == len(value):
+            return tuple(
+                typed(one, part, f"{where}[{k}]") for k, (one, part) in enumerate(zip(kinds, value, strict=True))
+            )
+    if kind is float and type(value) in (int, float) and math.isfinite(value):
+        return float(value)
+    if kind in (int, str, bool) and type(value) is kind:
+        return value
+    if origin is Literal and value in parts:
+        return value
+    raise Misfit(f"{_short(value)} at {where or 'the top'}")
+
+
+def _record(kind: Any, value: Any, where: str) -> Any:
+    if not isinstance(value, dict):
+        raise Misfit(f"{_short(value)} at {where or 'the top'}")
+    hints = get_type_hints(kind)
+    known = {field.name: field for field in fields(kind)}
+    odd = [key for key in value if key not in known]
+    odd += [key for key, field in known.items() if key not in value and field.default is MISSING]
+    if odd:
+        raise Misfit(f"a missing or unknown key {_short(odd[0])} at {where or 'the top'}")
+    inside = f"{where}." if where else ""
+    return kind(**{key: typed(hints[key], part, f"{inside}{key}") for key, part in value.items()})
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 40 else text[:39] + "…"
