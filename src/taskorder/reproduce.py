@@ -66,7 +66,7 @@ def reproduce(
                 "missing": len(store.missing(specs)),
                 "device": _device(store, specs),
             }
-        command = _command(name, quick, settings or {}) + (" --partial" if missing else "")
+        command = _command(name, quick, settings or {}) + (" --partial" if made["missing"] else "")
         figure = replace(
             experiment.figure(config, results), made={"command": command, **made, **describe("numpy", "numba")}
         )
