@@ -1,6 +1,6 @@
 """The first picture of the README: one set of tasks learned in every order, sorted, with the rules marked.
 
-python examples/readme_figure.py results/fashion-mnist.sqlite docs/orders.png
+python examples/readme_figure.py results/tables/fashion-mnist.json docs/orders.png
 
 The task set is the one whose best order leads the mean order by the median over all sets of the store: neither a lucky
 nor an unlucky example. Rules choose by zero-shot transfer to test data.
@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 
 from taskorder.experiments._image_scores import rule_orders
 from taskorder.experiments._image_truth import Truth, truth_of
+from taskorder.neural.kept import load_kept
 from taskorder.plots.style import ROLES, settings
 from taskorder.store import Store
 
@@ -33,8 +34,11 @@ def median_set(truths: list[Truth]) -> Truth:
 
 
 def read(path: str) -> list[Truth]:
-    """All task sets of a store with every order, first seed."""
-    with Store(path, create=False) as store:
+    """All task sets of a store, or of a table of results (.json), with every order, first seed."""
+    table = Path(path) if path.endswith(".json") else None
+    with Store() if table else Store(path, create=False) as store:
+        if table:
+            load_kept(table, store)
         entries = [one for one in store.entries() if one.params.get("orders") == "all" and one.params["seed"] == 0]
         results = [store.result(one.digest) for one in entries]
     truths = [truth_of(result, 0, 0) for result in results if result is not None and "test" in result["similarities"]]
