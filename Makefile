@@ -20,8 +20,7 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $@
 
 demo: setup
-	$(BIN)/taskorder plan --demo
-	$(BIN)/taskorder compare --demo
+	$(BIN)/taskorder demo
 
 test: setup
 	$(BIN)/python -m pytest $(PYTEST_ARGS)

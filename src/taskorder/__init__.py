@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from taskorder.ordering.compare import compare
     from taskorder.ordering.solve import solve
     from taskorder.pilot import TransferTable, pilot_sample, transfer_table
+    from taskorder.planning.plan import plan, study
     from taskorder.portable import PortableOrder
     from taskorder.records import Comparison, Plan, Repair, Simulation
     from taskorder.similarity.tables import demo_similarity, read_similarity
@@ -51,12 +52,14 @@ __all__ = [
     "nearest_correlation",
     "perturbation",
     "pilot_sample",
+    "plan",
     "random_correlation",
     "read_similarity",
     "ring",
     "share_labels",
     "simulate",
     "solve",
+    "study",
     "task_errors",
     "transfer_table",
     "tree",
@@ -68,6 +71,7 @@ _HOMES = {
     "ordering.compare": ("compare",),
     "ordering.solve": ("solve",),
     "pilot": ("TransferTable", "pilot_sample", "transfer_table"),
+    "planning.plan": ("plan", "study"),
     "portable": ("PortableOrder",),
     "records": ("Comparison", "Plan", "Repair", "Simulation"),
     "similarity.tables": ("demo_similarity", "read_similarity"),

@@ -43,8 +43,8 @@ def unit_diagonal(matrix: Floats, name: str = "similarity") -> None:
         where = int(off.argmax())
         raise ValueError(
             f"`{name}` must have ones on the diagonal, got {matrix[where, where]:.6g} for task {where + 1}. "
-            "A covariance becomes a correlation when divided by both standard deviations; for transfer losses, ratios or "
-            "accuracies use --losses, --transfer or --accuracy."
+            "A covariance becomes a correlation when divided by both standard deviations; for transfer losses, "
+            "ratios or accuracies use --losses, --transfer or --accuracy."
         )
 
 

@@ -60,28 +60,33 @@ class TransferTable:
         return np.asarray(self.similarities().mean(axis=0))
 
     def resample(self, seed: int) -> TransferTable:
-        """A bootstrap draw: seeds, and where they are known the examples of each task, drawn with replacement.
-
-        An example is drawn for all networks at once, so that what makes it hard for all of them stays shared.
-        """
+        """A bootstrap draw: seeds, and where they are known the examples of each task, drawn with replacement."""
         rng = np.random.default_rng(seed_number(seed))
         chosen = rng.integers(len(self.seeds), size=len(self.seeds))
+        if self.examples is None:
+            return self.drawn(chosen)
+        sizes = [one.shape[-1] for one in self.examples]
+        return self.drawn(chosen, [np.asarray(rng.integers(size, size=size)) for size in sizes])
+
+    def drawn(self, seeds: Ints, examples: Sequence[Ints] | None = None) -> TransferTable:
+        """The table of some seeds and, for each task, of some examples; repeats count.
+
+        seeds, examples: places, not seeds themselves. An example is taken for all networks at once, so that what makes
+        it hard for all of them stays shared.
+        """
         table = replace(
             self,
-            losses=self.losses[chosen],
-            chance=self.chance[chosen],
-            accuracy=None if self.accuracy is None else self.accuracy[chosen],
-            seeds=tuple(self.seeds[place] for place in chosen),
+            losses=self.losses[seeds],
+            chance=self.chance[seeds],
+            accuracy=None if self.accuracy is None else self.accuracy[seeds],
+            seeds=tuple(self.seeds[place] for place in seeds),
             examples=None,
         )
-        if self.examples is None:
+        if self.examples is None or examples is None:
             return table
-        drawn = []
-        for one in self.examples:
-            places = rng.integers(one.shape[-1], size=one.shape[-1])
-            drawn.append(one[chosen][..., places])
-        losses, chance, accuracy = np.moveaxis(np.stack([one.mean(axis=-1) for one in drawn], axis=2), -1, 0)
-        return replace(table, losses=losses, chance=chance, accuracy=accuracy, examples=tuple(drawn))
+        kept = tuple(one[seeds][..., places] for one, places in zip(self.examples, examples, strict=True))
+        losses, chance, accuracy = np.moveaxis(np.stack([one.mean(axis=-1) for one in kept], axis=2), -1, 0)
+        return replace(table, losses=losses, chance=chance, accuracy=accuracy, examples=kept)
 
     @classmethod
     def from_scores(
@@ -181,7 +186,7 @@ def transfer_table(
     report: called after every fit with the number of fits done and to do.
     """
     aligned = align(tasks)
-    notes = _label_notes(aligned)
+    notes = label_notes(aligned)
     chosen = tuple(seeds if isinstance(seeds, Sequence) else range(positive_count(seeds, "seeds")))
     if not chosen:
         raise ValueError("`seeds` must hold at least one seed, got none.")
@@ -212,8 +217,8 @@ def _stratified(task: Task, total: int, size: float, rng: np.random.Generator) -
     return np.sort(np.concatenate(rows))
 
 
-def _label_notes(tasks: tuple[Task, ...]) -> tuple[str, ...]:
-    """An error for two tasks without a class in common, a note for two that differ in some."""
+def label_notes(tasks: tuple[Task, ...]) -> tuple[str, ...]:
+    """An error for two tasks without a class in common, a note where two differ in some."""
     if not tasks[0].has_data:
         return ()
     differ: tuple[str, ...] = ()

@@ -33,6 +33,65 @@ class Repair:
 
 
 @dataclass(frozen=True)
+class Confidence:
+    """How sure a plan from a pilot is: the choice is made again on resampled examples and seeds of the pilot."""
+
+    verdict: str
+    """order matters, too noisy to say, or any order is fine."""
+    beats_random: float
+    """Probability that the order chosen on one half of the pilot beats a random order on the other half."""
+    gain: float
+    """Mean advantage of the chosen order over a random one, measured on the other half, in `unit`."""
+    gain_low: float
+    """Lower end of the interval that holds 90 % of the halves."""
+    gain_high: float
+    unit: str
+    """accuracy: mean accuracy of all tasks in rehearsal; score: its stand-in where accuracy is unknown; error: share
+    of the mean predicted error."""
+    same_first: float
+    """Share of bootstrap draws that begin with the same task as the plan."""
+    same_last: float
+    same_neighbors: float
+    """Mean share of the plan's neighbors that are neighbors in a bootstrap draw's order, too."""
+    as_good: tuple[tuple[int, ...], ...]
+    """Orders that the pilot cannot tell from the chosen one, best first; at most ten."""
+    num_as_good: int
+    """How many such orders there are among `num_orders`."""
+    num_orders: int
+    """Orders that were compared."""
+    num_draws: int
+
+    def summary(self) -> str:
+        """One line for people."""
+        what = "% of the predicted error" if self.unit == "error" else f"points of {self.unit}"
+        return (
+            f"{self.verdict}: beats a random order with probability {self.beats_random:.2f}, by "
+            f"{100 * self.gain:.1f} [{100 * self.gain_low:.1f}, {100 * self.gain_high:.1f}] {what}; "
+            f"{self.num_as_good} of {self.num_orders} orders are as good"
+        )
+
+
+@dataclass(frozen=True)
+class Caution:
+    """Something about the tasks or the learner that makes a plan less sure, and what to do."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """What another rule would have chosen."""
+
+    rule: str
+    order: tuple[int, ...]
+    error: float
+    """Its predicted error, as that of the plan."""
+    expected: float | None = None
+    """Its rehearsed score, as that of the plan; None where it was not rehearsed."""
+
+
+@dataclass(frozen=True)
 class Plan:
     """An order to train in, the error to expect, and where the answer came from."""
 
@@ -60,6 +119,13 @@ class Plan:
     similarity_digest: str = ""
     """SHA-256 of the similarity matrix as given (little-endian float64, row by row)."""
     version: str = ""
+    expected: float | None = None
+    """For a plan from a pilot: the score of the order in rehearsal, about the mean accuracy of all tasks at the end."""
+    regret: float | None = None
+    """With tasks already learned: how much smaller the error of the best order would be if none had been."""
+    confidence: Confidence | None = None
+    warnings: tuple[Caution, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
 
     @property
     def named_order(self) -> tuple[str, ...]:
@@ -83,6 +149,13 @@ class Plan:
             f"proof   {self._proof()}",
             f"time    {self.seconds:.3g} s",
         ]
+        if self.expected is not None:
+            lines.append(f"score   {self.expected:.4f} in rehearsal on the pilot")
+        if self.regret is not None:
+            lines.append(f"regret  {self.regret:.6g} more error than if no task had been learned yet")
+        if self.confidence is not None:
+            lines.append(f"sure?   {self.confidence.summary()}")
+        lines += [f"warning {one.text}" for one in self.warnings]
         return "\n".join([*lines, *(f"note    {note}" for note in self.notes)])
 
     def _sum(self) -> str:
@@ -112,8 +185,8 @@ class Plan:
         except json.JSONDecodeError as problem:
             raise ValueError(f"`text` must be JSON written by Plan.to_json, got a parse error: {problem}.") from None
         known = {f.name for f in fields(cls)}
-        if not isinstance(data, dict) or set(data) != known:
-            odd = sorted(set(data) ^ known) if isinstance(data, dict) else type(data).__name__
+        if not isinstance(data, dict) or not known - _SINCE_PILOTS <= set(data) <= known:
+            odd = sorted((set(data) ^ known) - _SINCE_PILOTS) if isinstance(data, dict) else type(data).__name__
             raise ValueError(f"`text` must be JSON written by Plan.to_json, got missing or unknown keys {odd}.")
         for key in ("order", "names", "task_errors", "notes"):
             data[key] = tuple(data[key])
@@ -122,7 +195,27 @@ class Plan:
             data["repair"] = None if data["repair"] is None else Repair(**data["repair"])
         except TypeError:
             raise ValueError(f"`text` must be JSON written by Plan.to_json, got repair {data['repair']!r}.") from None
-        return cls(**data)
+        try:
+            return cls(**{**data, **_from_pilot(data)})
+        except (KeyError, TypeError):
+            raise ValueError("`text` must be JSON written by Plan.to_json, got other keys in its parts.") from None
+
+
+_SINCE_PILOTS = frozenset({"expected", "regret", "confidence", "warnings", "alternatives"})
+"""Keys that plans did not have before they could come from a pilot: they may be missing."""
+
+
+def _from_pilot(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The parts of a plan from a pilot, out of JSON values."""
+    sure = data.get("confidence")
+    if sure is not None:
+        sure = Confidence(**{**sure, "as_good": tuple(tuple(order) for order in sure["as_good"])})
+    others = data.get("alternatives") or ()
+    return {
+        "confidence": sure,
+        "warnings": tuple(Caution(**one) for one in data.get("warnings") or ()),
+        "alternatives": tuple(Alternative(**{**one, "order": tuple(one["order"])}) for one in others),
+    }
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,27 @@ import sys
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from taskorder.cli import audit, data, explore, export, order, plan, report, reproduce, run, simulate, status
+from taskorder.cli import (
+    audit,
+    data,
+    demo,
+    explore,
+    export,
+    order,
+    pilot,
+    plan,
+    report,
+    reproduce,
+    run,
+    simulate,
+    status,
+)
 from taskorder.cli.output import BAD_INPUT, INTERRUPTED, say, write
 
 EXAMPLES = """\
 examples:
+  taskorder demo
+  taskorder pilot digits --pilot 20%
   taskorder plan --demo
   taskorder plan --help
   taskorder compare table.csv --json
@@ -48,7 +64,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(prog="taskorder", description=about, epilog=EXAMPLES)
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
-    for command in (plan, report, explore, simulate, reproduce, data, run, status, export, order, audit):
+    parts = (demo, plan, pilot, report, explore, simulate, reproduce, data, run, status, export, order, audit)
+    for command in parts:
         command.add(commands)
     return parser
 

@@ -6,6 +6,7 @@ again, unless a longer beginning grows from it. The cost is counted in fits.
 
 from __future__ import annotations
 
+import base64
 import math
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from taskorder.checks import seed_number, visit_order
+from taskorder.checks import Floats, seed_number, visit_order
 from taskorder.learners.protocol import Learner, Model, Score, copied, described, score
 from taskorder.records import RunSpec
 from taskorder.store import Store
@@ -83,7 +84,7 @@ def learn_orders(
 
     def spec(node: _Node) -> RunSpec:
         learned = [aligned[place].name for place in node.beginning]
-        return RunSpec("pilot.beginning.1", {**shared, "seed": node.seed, "learned": learned})
+        return RunSpec("pilot.beginning.2", {**shared, "seed": node.seed, "learned": learned})
 
     wanted = list(
         dict.fromkeys(
@@ -170,7 +171,8 @@ def _keep(run: _Run, nodes: list[_Node], found: list[tuple[Score, ...]], clock: 
                         f"`learner` must give a finite {name} of at least 0, got {value} for {task.name!r} "
                         f"{_where(run, node)}"
                     )
-        run.scores[node] = scores if run.examples else tuple(one._replace(examples=None) for one in scores)
+        short = [_short(one.examples) if run.examples else None for one in scores]
+        run.scores[node] = tuple(one._replace(examples=kept) for one, kept in zip(scores, short, strict=True))
         if run.store is not None:
             seconds = (time.perf_counter() - clock) / len(nodes)
             run.store.put([run.specs(node)], [_result(run.scores[node])], seconds)
@@ -192,13 +194,24 @@ def _said(problem: Exception) -> str:
     return f"{type(problem).__name__}: {text}" if text else type(problem).__name__
 
 
+def _short(examples: Floats | None) -> Floats | None:
+    """Single examples as they come out of a store, so that it makes no difference whether they have been there."""
+    return None if examples is None else examples.astype(np.float32).astype(np.float64)
+
+
 def _result(scores: tuple[Score, ...]) -> dict[str, Any]:
-    rows = [[*one[:3], None if one.examples is None else one.examples.tolist()] for one in scores]
+    """Plain values; the numbers of single examples as text in base 64 of four bytes each, for there are many."""
+    rows = []
+    for loss, chance, accuracy, examples in scores:
+        text = None if examples is None else base64.b64encode(examples.astype("<f4").tobytes()).decode()
+        rows.append([loss, chance, accuracy, text])
     return {"scores": rows}
 
 
 def _scores(result: dict[str, Any]) -> tuple[Score, ...]:
+    def numbers(text: str | None) -> Floats | None:
+        return None if text is None else np.frombuffer(base64.b64decode(text), "<f4").reshape(3, -1).astype(np.float64)
+
     return tuple(
-        Score(loss, chance, accuracy, None if examples is None else np.array(examples))
-        for loss, chance, accuracy, examples in result["scores"]
+        Score(loss, chance, accuracy, numbers(examples)) for loss, chance, accuracy, examples in result["scores"]
     )

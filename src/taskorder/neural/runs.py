@@ -23,7 +23,7 @@ from taskorder.datasets.split import TaskSet, draw_task_set, named_task_set
 from taskorder.machine import describe
 from taskorder.neural.estimates import Tables, measure, task_pool
 from taskorder.neural.nets import Net, cnn, mlp
-from taskorder.neural.settings import NETS, RULE_ORDERS, RULES, Config, orders, specs, tables_of  # noqa: F401
+from taskorder.neural.settings import NETS, RULE_ORDERS, RULES, Config, orders
 from taskorder.neural.train import Recipe
 from taskorder.neural.tree import Curriculum, Outcome, Work, train_orders
 from taskorder.ordering.candidates import PAIRWISE, curvature_orders, pairwise_order, similarity_orders

@@ -1,0 +1,228 @@
+"""`taskorder pilot`."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from taskorder.cli.output import CANNOT_WRITE, INTERRUPTED, page, say
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from taskorder.planning.plan import Study
+
+EPILOG = """\
+DATA is a folder of images (train/cat/1.png, test/cat/7.png), an NPZ archive
+(inputs, labels), a CSV file (a column label, or the last one), or a data set of
+`taskorder data list`. Only rows to train on are used, and of those the pilot.
+
+tasks are, by default, the classes two by two, as they come. Otherwise:
+  --tasks SPEC.toml       a table [tasks] with lines like pets = ["cat", "dog"]
+  --column NAME           one task for each value of a column of a CSV file
+  several DATA            one task each
+
+learners:
+  mlp, cnn                the paper's networks
+  sklearn:CLASS           like sklearn:SGDClassifier(loss="log_loss",alpha=0.01)
+  torch:MODULE:FACTORY    FACTORY() of MODULE.py gives a module, a logit a class
+
+--budget is a number of fits (200) or a time (30s, 5min): tasks alone, then pairs,
+then the ends of the best orders, then all orders. Every finished fit is kept in
+FOLDER: the same command goes on after Ctrl-C or a failure.
+
+FOLDER gets plan.json, similarity.csv, losses.csv (a row for each seed and pair),
+rehearsal.csv (a row for each seed, sequence and task) and report.html.
+
+example:
+  taskorder pilot digits --pilot 20%
+  taskorder pilot customers.csv --column country --learner sklearn:SGDClassifier
+  taskorder pilot north.csv south.csv east.csv --budget 30s -o regions
+"""
+
+
+def add(commands: Any) -> None:
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "pilot",
+        help="plan the order of your own tasks from a small sample",
+        description="Plan the order of your own tasks from a small sample of their data.",
+        epilog=EPILOG,
+    )
+    add = parser.add_argument
+    add("data", nargs="+", metavar="DATA", help="what to learn; see below")
+    ways = parser.add_mutually_exclusive_group()
+    ways.add_argument("--tasks", metavar="SPEC.toml", help="how to cut the data into tasks")
+    ways.add_argument("--column", metavar="NAME", help="the column that says which task a row belongs to")
+    add("--learner", metavar="L", help="what learns (mlp, or without JAX sklearn:MLPClassifier)")
+    add("--epochs", type=int, default=5, metavar="N", help="passes over each task (5)")
+    add("--batch-size", type=int, metavar="N", help="examples a step (4 for mlp and cnn, 32 for torch)")
+    add("--pilot", type=share, default=0.01, metavar="SIZE", help="of each task: a share (1%%) or a number (200)")
+    add("--seeds", type=int, default=3, metavar="N", help="models and shuffles (3)")
+    add("--rule", default="auto", help="auto, rehearsal, or a rule of taskorder plan (auto)")
+    add("--budget", default="200", metavar="B", help="fits (200) or time (30s)")
+    add("--learned", metavar="A,B", help="tasks already learned, in that order")
+    add("--seed", type=int, default=0, metavar="N", help="random seed of the sample and the intervals (0)")
+    add("-o", "--output", default="pilot", metavar="FOLDER", help="where to write (pilot)")
+    add("--json", action="store_true", help="print the plan as JSON instead of a table")
+    parser.set_defaults(run=run)
+
+
+def share(text: str) -> float | int:
+    """The value of --pilot; argparse names this function in its message.
+
+    >>> share("1%"), share("0.05"), share("200")
+    (0.01, 0.05, 200)
+    """
+    if text.endswith("%"):
+        return float(text[:-1]) / 100
+    return float(text) if "." in text else int(text)
+
+
+def run(args: argparse.Namespace) -> tuple[int, str]:
+    """The exit code and what to print."""
+    from taskorder.cli.progress import Watcher
+    from taskorder.learners.named import default_name, named_learner
+    from taskorder.planning.plan import study
+    from taskorder.planning.sources import TaskSpec, read_spec, read_tasks
+    from taskorder.similarity._delimited import split_line
+    from taskorder.store import StoreError
+
+    spec = read_spec(args.tasks) if args.tasks else TaskSpec(column=args.column)
+    tasks, notes = read_tasks(args.data, spec)
+    name = args.learner or default_name()
+    learner = named_learner(name, tasks, epochs=args.epochs, batch_size=args.batch_size)
+    keep_compiled_for(name)
+    folder = Path(args.output)
+    store = folder / "fits.sqlite"
+    with Watcher(draw=sys.stderr.isatty(), label="fits") as watcher:
+
+        def report(done: int, total: int) -> None:
+            if watcher.count(done, total):
+                raise KeyboardInterrupt
+
+        try:
+            found = study(
+                tasks, learner, args.pilot, args.rule, args.seeds, budget=args.budget,
+                learned=split_line(args.learned or "", "learned"), sample_seed=args.seed, store=store, report=report,
+            )  # fmt: skip
+        except StoreError as problem:
+            say(f"error: {problem}")
+            return CANNOT_WRITE, ""
+        except KeyboardInterrupt:
+            say(f"interrupted; what is finished is kept in {store}, and the same command goes on from there")
+            return INTERRUPTED, ""
+    found = found._replace(plan=_noted(found, notes))
+    try:
+        written = _write(found, folder)
+    except OSError as problem:
+        say(f"error: cannot write to {folder}: {problem.strerror}")
+        return CANNOT_WRITE, found.plan.to_json() + "\n" if args.json else ""
+    if args.json:
+        return 0, found.plan.to_json() + "\n"
+    lines = [*found.plan.summary().splitlines()[1:], f"wrote   {', '.join(written)} in {folder}"]
+    return 0, page(lambda width: (plan_table(found, width), lines))
+
+
+def keep_compiled_for(learner: str) -> None:
+    """What JAX compiles is kept for the next run, where it is JAX that learns."""
+    if learner in ("mlp", "cnn"):
+        from taskorder.neural.compiled import keep_compiled
+
+        keep_compiled()
+
+
+def plan_table(found: Study, width: int | None) -> Table:
+    """One row a step: the task, how well it is done alone, and similarity to the others."""
+    import numpy as np
+
+    from taskorder.cli.render import _table
+
+    plan, table = found.plan, found.table
+    similarity = table.similarity()
+    others = (similarity.sum(axis=1) - 1) / max(len(similarity) - 1, 1)
+    own = np.diagonal(table.ratios.mean(axis=0))
+    rows = [
+        (str(step), plan.names[task], str(len(found.sample[task].targets)), f"{100 * own[task]:.0f} %",
+         f"{others[task]:.2f}")
+        for step, task in enumerate(plan.order, start=1)
+    ]  # fmt: skip
+    headers = ["step", "task", "examples", "loss left alone", "mean similarity"]
+    return _table(headers, rows, "task", width)
+
+
+def _noted(found: Study, notes: tuple[str, ...]) -> Any:
+    from dataclasses import replace
+
+    return replace(found.plan, notes=(*notes, *found.plan.notes))
+
+
+def _write(found: Study, folder: Path) -> list[str]:
+    """Write everything to the folder; the names of the files."""
+    plan, table = found.plan, found.table
+    folder.mkdir(parents=True, exist_ok=True)
+    names = plan.names
+    similarity = table.similarity()
+    accuracy = table.accuracy
+    files = {
+        "plan.json": plan.to_json() + "\n",
+        "similarity.csv": _text([["", *names], *([name, *row] for name, row in zip(names, similarity, strict=True))]),
+        "losses.csv": _text(
+            [["seed", "learned", "test", "loss", "chance", "accuracy"]]
+            + [
+                [seed, names[a], names[b], table.losses[s, a, b], table.chance[s, a, b],
+                 "" if accuracy is None else accuracy[s, a, b]]
+                for s, seed in enumerate(table.seeds) for a in range(len(names)) for b in range(len(names))
+            ]
+        ),
+    }  # fmt: skip
+    rehearsal = found.rehearsal
+    if rehearsal is not None:
+        files["rehearsal.csv"] = _text(
+            [["seed", "learned", "test", "value", "accuracy"]]
+            + [
+                [table.seeds[s] if s < len(table.seeds) else s, ">".join(names[place] for place in ending), name,
+                 rehearsal.values[s, row, t], "" if rehearsal.accuracy is None else rehearsal.accuracy[s, row, t]]
+                for s in range(rehearsal.num_seeds)
+                for row, ending in enumerate(rehearsal.endings)
+                for t, name in enumerate(names)
+            ]
+        )  # fmt: skip
+    for name, text in files.items():
+        _replace(folder / name, text)
+    _replace(folder / "report.html", _report(folder))
+    return [*files, "report.html"]
+
+
+def _replace(path: Path, text: str) -> None:
+    part = path.with_name(f".{os.getpid()}.{path.name}")
+    part.write_text(text, encoding="utf-8")
+    os.replace(part, path)
+
+
+def _text(rows: Iterable[Sequence[Any]]) -> str:
+    """CSV text."""
+    import io
+
+    paper = io.StringIO()
+    csv.writer(paper, lineterminator="\n").writerows(rows)
+    return paper.getvalue()
+
+
+def _report(folder: Path) -> str:
+    """The page about what the folder holds."""
+    from taskorder.report.document import page_html
+    from taskorder.report.pilot import read_pilot
+    from taskorder.report.plan_numbers import plan_numbers
+    from taskorder.report.plan_page import plan_page
+    from taskorder.similarity.transfer import bounded
+
+    plan, similarity, rehearsed = read_pilot(folder)
+    numbers = plan_numbers(plan, bounded(similarity)[0], time_limit=5.0)
+    title = f"The order of {len(plan.names)} tasks, from a pilot"
+    return page_html(plan_page(numbers, title, "a pilot", rehearsed), f"taskorder report {folder}")

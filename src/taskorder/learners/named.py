@@ -1,0 +1,95 @@
+"""Learners by name, for the command line: mlp, cnn, sklearn:CLASS(...), torch:MODULE:FACTORY."""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+from taskorder.learners.protocol import Learner
+from taskorder.task import Task
+
+SKLEARN = ("neural_network", "linear_model", "naive_bayes")
+FORMS = "mlp, cnn, sklearn:CLASS or torch:MODULE:FACTORY"
+
+
+def default_name() -> str:
+    """What is used where nothing is asked for: the paper's network, or without JAX one of scikit-learn."""
+    return "mlp" if find_spec("jax") else "sklearn:MLPClassifier"
+
+
+def named_learner(name: str, tasks: Sequence[Task], *, epochs: int = 5, batch_size: int | None = None) -> Learner:
+    """The learner of that name for these tasks, which must be aligned.
+
+    mlp and cnn are the paper's networks; `sklearn:SGDClassifier(loss="log_loss")` takes plain values as settings;
+    `torch:nets:make` calls `make()` of `nets.py` here for a module with an output for each class.
+    """
+    kind, _, rest = name.partition(":")
+    if kind in ("mlp", "cnn") and not rest:
+        return _network(kind, tasks[0], epochs, batch_size or 4)
+    if kind == "sklearn" and rest:
+        from taskorder.learners.sklearn import SklearnLearner
+
+        return SklearnLearner(_estimator(rest, batch_size), epochs)
+    if kind == "torch" and rest.count(":") == 1:
+        from taskorder.learners.torch import TorchLearner
+
+        return TorchLearner(_factory(*rest.split(":")), epochs=epochs, batch_size=batch_size or 32)
+    raise ValueError(f"`--learner` must be {FORMS}, got {name!r}.")
+
+
+def _network(kind: str, task: Task, epochs: int, batch_size: int) -> Learner:
+    if find_spec("jax") is None:
+        raise ValueError('The JAX engine is not installed. Install it with: pip install "taskorder[neural]".')
+    from taskorder.learners.jax import JaxLearner
+    from taskorder.neural.nets import cnn, mlp
+    from taskorder.neural.train import Recipe
+
+    shape = task.inputs.shape[1:]
+    if kind == "cnn" and len(shape) != 3:
+        raise ValueError(f"`--learner` must be mlp for inputs that are no images, got cnn for {shape}.")
+    return JaxLearner((mlp if kind == "mlp" else cnn)(shape, len(task.classes)), Recipe(epochs, batch_size))
+
+
+def _estimator(text: str, batch_size: int | None) -> Any:
+    """The estimator that a text like `SGDClassifier(loss="log_loss")` stands for; only plain values are read."""
+    if find_spec("sklearn") is None:
+        raise ValueError('scikit-learn is not installed. Install it with: pip install "taskorder[neural]".')
+    try:
+        node = ast.parse(text, mode="eval").body
+        call = node if isinstance(node, ast.Call) else ast.Call(node, [], [])
+        settings = {one.arg: ast.literal_eval(one.value) for one in call.keywords if one.arg}
+        name = call.func.id if isinstance(call.func, ast.Name) else ""
+        if call.args or len(settings) < len(call.keywords):
+            raise ValueError("settings without a name")
+    except (SyntaxError, ValueError) as problem:
+        raise ValueError(
+            f"`--learner` must be like sklearn:SGDClassifier(alpha=0.01), got {text!r}: {problem}."
+        ) from None
+    for module in SKLEARN:
+        found = getattr(import_module(f"sklearn.{module}"), name, None) if name else None
+        if isinstance(found, type):
+            if batch_size is not None and name == "MLPClassifier":
+                settings.setdefault("batch_size", batch_size)
+            try:
+                return found(**settings)
+            except TypeError as problem:
+                raise ValueError(f"`--learner` must have settings that {name} knows, got: {problem}.") from None
+    raise ValueError(f"`--learner` must name a class of scikit-learn's {', '.join(SKLEARN)}, got {text!r}.")
+
+
+def _factory(module: str, name: str) -> Any:
+    """The function `name` of a module, which may lie in the current folder."""
+    here = os.getcwd()
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        return getattr(import_module(module), name)
+    except ImportError as problem:
+        raise ValueError(f"`--learner` must name a module that can be imported, got {module!r}: {problem}.") from None
+    except AttributeError:
+        raise ValueError(f"`--learner` must name a function of {module}, got {name!r}.") from None

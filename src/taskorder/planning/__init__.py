@@ -1,0 +1,1 @@
+"""From tasks and a learner to a plan: pilot, similarity, rehearsal, choice, confidence, warnings."""

@@ -1,0 +1,38 @@
+"""How much a pilot may cost: a number of fits, or time."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import NamedTuple
+
+from taskorder.checks import positive_count
+
+UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0}
+
+
+class Budget(NamedTuple):
+    """At most so many fits, or about so many seconds; neither has no limit."""
+
+    fits: int | None = None
+    seconds: float | None = None
+
+
+def budget_of(value: int | str | Budget | None) -> Budget:
+    """The budget that a number of fits, or a text with a number of fits or a time, stands for.
+
+    >>> budget_of(200), budget_of("1.5 min")
+    (Budget(fits=200, seconds=None), Budget(fits=None, seconds=90.0))
+    """
+    if value is None or isinstance(value, Budget):
+        return value or Budget()
+    if not isinstance(value, str):
+        return Budget(fits=positive_count(value, "budget"))
+    parts = re.fullmatch(r"\s*([0-9.]+)\s*(s|min|h|)\s*", value)
+    try:
+        number = float(parts[1]) if parts else math.nan
+    except ValueError:
+        number = math.nan
+    if parts is None or not 0 < number < math.inf or (not parts[2] and not number.is_integer()):
+        raise ValueError(f"`budget` must be a number of fits like 200 or a time like 30s, 5min or 1h, got {value!r}.")
+    return Budget(seconds=number * UNITS[parts[2]]) if parts[2] else Budget(fits=int(number))

@@ -1,0 +1,220 @@
+"""How sure a choice is: it is made again on resampled examples and seeds of the pilot.
+
+Halves answer whether the choice is worth anything: an order is chosen on one half of the examples and seeds and then
+compared with random orders on the other half, which had no part in the choice. Draws with replacement answer how steady
+it is: which task comes first, last and beside which. The verdict follows from the halves by the rule in `verdict`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from taskorder.checks import Floats, Ints
+from taskorder.pilot import TransferTable
+from taskorder.planning.score import combined_score
+from taskorder.records import Confidence
+from taskorder.rehearsal import LISTED, Rehearsal
+
+Order = tuple[int, ...]
+MATTERS, NOISY, FINE = "order matters", "too noisy to say", "any order is fine"
+SMALLEST_GAIN = 0.01
+"""One point of accuracy, or 1 % of the predicted error: whatever is surely smaller does not matter to anybody."""
+MOST_COMPARED = 720
+"""Random orders to compare with, where there are more."""
+SHOWN = 10
+
+
+class View(NamedTuple):
+    """A part of the pilot: the order it would choose, and how it rates orders (more is better)."""
+
+    choose: Callable[[], Order]
+    rate: Callable[[Sequence[Order]], Floats]
+
+
+class Evidence(Protocol):
+    """What a choice rests on, to be looked at in parts."""
+
+    unit: str
+
+    def view(self, seeds: Ints, examples: Sequence[Ints] | None) -> View:
+        """The evidence of these seeds and, for each task, of these examples."""
+
+    def sizes(self) -> tuple[int, tuple[int, ...] | None]:
+        """How many seeds, and how many examples of each task, if single examples are known."""
+
+
+def confidence(
+    evidence: Evidence, chosen: Order, places: Sequence[int], *, draws: int = 200, seed: int = 0
+) -> Confidence:
+    """How sure the order `chosen` of the tasks `places` is; `draws` halves and as many bootstrap draws."""
+    rng = np.random.default_rng(seed)
+    compared = compared_orders(places, rng)
+    beaten, gains = [], []
+    for _ in range(draws):
+        first, second = (evidence.view(*part) for part in halves(evidence.sizes(), rng))
+        rated = second.rate([first.choose(), *compared])
+        beaten.append(float((rated[0] > rated[1:]).mean() + (rated[0] == rated[1:]).mean() / 2))
+        gains.append(float(rated[0] - rated[1:].mean()))
+    others = sorted(set(compared) - {chosen})
+    drawn, behind = [], []
+    for _ in range(draws):
+        view = evidence.view(*bootstrap(evidence.sizes(), rng))
+        drawn.append(view.choose())
+        rated = view.rate([chosen, *others])
+        behind.append(rated[0] - rated[1:])
+    shortfall = np.array(behind).reshape(draws, -1)
+    level = np.quantile(shortfall, 0.05, axis=0)
+    ranked = [others[row] for row in np.argsort(shortfall.mean(axis=0), kind="stable") if level[row] <= 0]
+    low, high = np.quantile(gains, [0.05, 0.95])
+    num_seeds, sizes = evidence.sizes()
+    return Confidence(
+        verdict=verdict(float(np.mean(gains)), float(low), float(high), known=num_seeds > 1 or sizes is not None),
+        beats_random=float(np.mean(beaten)),
+        gain=float(np.mean(gains)),
+        gain_low=float(low),
+        gain_high=float(high),
+        unit=evidence.unit,
+        same_first=_share(order[:1] == chosen[:1] for order in drawn),
+        same_last=_share(order[-1:] == chosen[-1:] for order in drawn),
+        same_neighbors=float(np.mean([_common_neighbors(chosen, order) for order in drawn])),
+        as_good=tuple(ranked[:SHOWN]),
+        num_as_good=len(ranked),
+        num_orders=len(others) + 1,
+        num_draws=draws,
+    )
+
+
+def verdict(gain: float, low: float, high: float, *, known: bool = True) -> str:
+    """What the gains on the other halves say.
+
+    order matters      nine of ten halves (`low` to `high`) agree that the chosen order is better than a random one, by
+                       at least SMALLEST_GAIN on average
+    any order is fine  nine of ten halves find a difference below SMALLEST_GAIN, for better or worse
+    too noisy to say   all else, and whatever a single seed without single examples says (`known` is false)
+
+    >>> verdict(0.05, 0.02, 0.08), verdict(0.05, -0.02, 0.11), verdict(0.001, -0.004, 0.006)
+    ('order matters', 'too noisy to say', 'any order is fine')
+    """
+    if not known:
+        return NOISY
+    if low > -SMALLEST_GAIN and high < SMALLEST_GAIN:
+        return FINE
+    return MATTERS if low > 0 and gain >= SMALLEST_GAIN else NOISY
+
+
+class RehearsalEvidence:
+    """Chooses by the combined score; rates by the accuracy that people care for, averaged over rehearsed endings."""
+
+    def __init__(
+        self,
+        rehearsal: Rehearsal,
+        table: TransferTable,
+        front: Callable[[Iterable[int]], Sequence[int]],
+        learned: Sequence[int] = (),
+    ) -> None:
+        self.rehearsal = rehearsal
+        self.table = table
+        self.learned = tuple(learned)
+        self.orders = rehearsal.candidates(front)
+        self.reference = compared_orders(rehearsal.places, np.random.default_rng(0))
+        self.unit = "score" if rehearsal.accuracy is None else "accuracy"
+
+    def sizes(self) -> tuple[int, tuple[int, ...] | None]:
+        """Seeds, and examples of each task."""
+        examples = self.rehearsal.examples
+        return self.rehearsal.num_seeds, None if examples is None else tuple(one.shape[-1] for one in examples)
+
+    def view(self, seeds: Ints, examples: Sequence[Ints] | None) -> View:
+        """The best of the candidates by values, and ratings by accuracy."""
+        values, told = self.rehearsal.drawn(seeds, examples)
+        # a model to go on from has one seed, but the tasks alone have been learned with several
+        same = len(self.table.seeds) == self.rehearsal.num_seeds
+        alone = self.table.drawn(seeds if same else np.arange(len(self.table.seeds)), examples)
+        similarity = alone.similarity()
+
+        def choose() -> Order:
+            scores = combined_score(self.rehearsal, values, similarity, self.orders, self.reference, self.learned)
+            return self.orders[int(scores.argmax())]
+
+        # a beam does not know the longer endings of a random order
+        longest = 2 if self.rehearsal.level == "beam" else None
+        return View(choose, lambda orders: self.rehearsal.score(orders, told, longest))
+
+
+class SimilarityEvidence:
+    """Chooses by a rule on the similarity; rates by the predicted error, as a share of the mean over random orders."""
+
+    unit = "error"
+
+    def __init__(
+        self,
+        table: TransferTable,
+        choose: Callable[[Floats], Order],
+        errors: Callable[[Floats, Sequence[Order]], Floats],
+    ) -> None:
+        self.table = table
+        self._choose = choose
+        self._errors = errors
+
+    def sizes(self) -> tuple[int, tuple[int, ...] | None]:
+        """Seeds, and examples of each task."""
+        examples = self.table.examples
+        return len(self.table.seeds), None if examples is None else tuple(one.shape[-1] for one in examples)
+
+    def view(self, seeds: Ints, examples: Sequence[Ints] | None) -> View:
+        """The rule's order, and ratings by minus the predicted error."""
+        similarity = self.table.drawn(seeds, examples).similarity()
+
+        def rate(orders: Sequence[Order]) -> Floats:
+            errors = self._errors(similarity, orders)
+            return np.asarray(1 - errors / max(float(errors.mean()), 1e-12))
+
+        return View(lambda: self._choose(similarity), rate)
+
+
+def compared_orders(places: Sequence[int], rng: np.random.Generator) -> list[Order]:
+    """All orders of up to six tasks; of more, random ones."""
+    if len(places) <= LISTED:
+        return list(itertools.permutations(places))
+    return [tuple(np.array(places)[rng.permutation(len(places))].tolist()) for _ in range(MOST_COMPARED)]
+
+
+def halves(sizes: tuple[int, tuple[int, ...] | None], rng: np.random.Generator) -> list[tuple[Ints, list[Ints] | None]]:
+    """Two parts without a seed or an example in common; a single seed is in both."""
+    num_seeds, counts = sizes
+    seeds = _split(num_seeds, rng)
+    if counts is None:
+        return [(part, None) for part in seeds]
+    examples = [_split(count, rng) for count in counts]
+    return [(seeds[side], [parts[side] for parts in examples]) for side in (0, 1)]
+
+
+def bootstrap(sizes: tuple[int, tuple[int, ...] | None], rng: np.random.Generator) -> tuple[Ints, list[Ints] | None]:
+    """As many seeds and examples as there are, drawn with replacement."""
+    num_seeds, counts = sizes
+    seeds = rng.integers(num_seeds, size=num_seeds)
+    return seeds, None if counts is None else [rng.integers(count, size=count) for count in counts]
+
+
+def _split(count: int, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """Two random halves; the odd one goes to either."""
+    if count == 1:
+        return np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
+    mixed = rng.permutation(count)
+    middle = math.ceil(count / 2) if rng.integers(2) else count // 2
+    return mixed[:middle], mixed[middle:]
+
+
+def _share(hits: Iterable[bool]) -> float:
+    return float(np.mean(list(hits)))
+
+
+def _common_neighbors(order: Order, other: Order) -> float:
+    """The share of neighboring pairs of one order, in either direction, that are neighbors in the other."""
+    pairs, others = ({frozenset(pair) for pair in itertools.pairwise(one)} for one in (order, other))
+    return len(pairs & others) / len(pairs) if pairs else 1.0

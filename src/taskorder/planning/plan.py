@@ -1,0 +1,254 @@
+"""One door: `plan(tasks, learner) -> Plan`; `study` gives the measurements that it rests on as well."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from taskorder.checks import Floats, positive_count, seed_number, visit_order
+from taskorder.learners.orders import Beginning, Report, learn_orders
+from taskorder.learners.protocol import Learner, Model
+from taskorder.ordering.solve import RULES, solve
+from taskorder.pilot import TransferTable, label_notes, pilot_sample
+from taskorder.planning.applicability import cautions
+from taskorder.planning.budget import Budget, budget_of
+from taskorder.planning.choice import AUTO, FEW, REHEARSAL, auto_rule, predicted_errors, rule_order, similarity_rule
+from taskorder.planning.choice import RULES as COMPARED
+from taskorder.planning.confidence import (
+    Evidence,
+    RehearsalEvidence,
+    SimilarityEvidence,
+    compared_orders,
+    confidence,
+)
+from taskorder.planning.score import combined_score
+from taskorder.records import Alternative, Plan
+from taskorder.rehearsal import Found, Rehearsal, rehearse
+from taskorder.similarity.transfer import bounded
+from taskorder.store import Store
+from taskorder.task import Task, align
+
+BUDGET = 200
+"""Fits, by default: all pairs of five tasks with three seeds take 75, of eight tasks 192."""
+SEARCHES = ("optimal", "worst", "first-order", "max-path", "min-path")
+SLOW_DRAWS = 20
+"""Resamples for a rule that searches, with many tasks."""
+
+
+class Study(NamedTuple):
+    """A plan and the measurements that it rests on."""
+
+    plan: Plan
+    table: TransferTable
+    rehearsal: Rehearsal | None
+    sample: tuple[Task, ...]
+    """The pilot sample."""
+
+
+def plan(
+    tasks: Iterable[Task], learner: Learner, pilot: float = 0.01, rule: str = AUTO, seeds: int = 3, **how: Any
+) -> Plan:
+    """The order to learn `tasks` in, from a pilot with `learner`, with how sure it is and what to beware of.
+
+    pilot: share of each task's examples (a float) or their number (an int), classes in the same shares.
+    rule: auto, rehearsal, or one of those of `solve`, which go by the similarity of tasks alone.
+    seeds: how many models and shuffles.
+    how: budget, learned, model, draws, sample_seed, store, report; see `study`.
+
+    >>> from sklearn.linear_model import SGDClassifier
+    >>> from taskorder.learners import SklearnLearner
+    >>> rng = np.random.default_rng(0)
+    >>> tasks = [Task(f"t{k}", x := rng.normal(size=(60, 3)), x[:, k] > 0) for k in range(3)]
+    >>> found = plan(tasks, SklearnLearner(SGDClassifier(loss="log_loss")), pilot=1.0, seeds=2)
+    >>> sorted(found.named_order), found.rule
+    (['t0', 't1', 't2'], 'rehearsal')
+    """
+    return study(tasks, learner, pilot, rule, seeds, **how).plan
+
+
+def study(
+    tasks: Iterable[Task],
+    learner: Learner,
+    pilot: float = 0.01,
+    rule: str = AUTO,
+    seeds: int = 3,
+    *,
+    budget: int | str | None = BUDGET,
+    learned: Iterable[str | int] = (),
+    model: Model | None = None,
+    draws: int = 200,
+    sample_seed: int = 0,
+    store: str | Path | None = None,
+    report: Report | None = None,
+) -> Study:
+    """A plan as `plan` makes it, and what it was made from.
+
+    budget: fits in all (a number) or time ("30s", "5min"); a small one means shorter endings and fewer seeds, see
+    taskorder/rehearsal.py. None has no limit.
+    learned: tasks already learned, in that order; the plan orders the rest, and says what the choice of the past cost.
+    model: the model that has learned them, to go on from; without it they are learned anew on the pilot.
+    draws: resamples of examples and seeds for the confidence; 0 leaves it out.
+    store: a file that keeps every finished fit: after a failure or an interruption, call again to go on.
+    report: called after every fit with the number of fits done and to do.
+    """
+    clock = time.perf_counter()
+    if rule not in (AUTO, REHEARSAL, *RULES):
+        raise ValueError(f"`rule` must be one of {', '.join((AUTO, REHEARSAL, *RULES))}, got {rule!r}.")
+    aligned = align(tasks)
+    names = tuple(task.name for task in aligned)
+    past = _learned(learned, names)
+    if model is not None and not past:
+        raise ValueError("`learned` must name the tasks that `model` has learned, got none.")
+    chosen_seeds = tuple(range(positive_count(seeds, "seeds")))
+    limits = budget_of(budget)
+    notes = [*label_notes(aligned), *filter(None, [getattr(learner, "note", "")])]
+    sample = pilot_sample(aligned, pilot, seed_number(sample_seed), keep_eval=False) if aligned[0].has_data else aligned
+    with nullcontext() if store is None else Store(store) as kept:
+        table, rehearsal = _measured(sample, learner, chosen_seeds, rule, limits, past, model, kept, report)
+    similarity, raised = bounded(table.similarity())
+    if raised:
+        notes.append(f"{raised} pair{'s' if raised > 1 else ''} of tasks with similarity below -1: taken as -1")
+    named = rule
+    if rule == AUTO:
+        named, why = auto_rule(len(names))
+        notes.append(f"auto chose {named}: {why}")
+    evidence: Evidence
+    if named == REHEARSAL:
+        assert rehearsal is not None
+        made, evidence = _by_rehearsal(rehearsal, table, similarity, past)
+    else:
+        made, evidence = _by_rule(named, table, similarity, past)
+        draws = min(draws, SLOW_DRAWS) if len(names) > FEW + 1 and named in SEARCHES else draws
+    open_tasks = [place for place in range(len(names)) if place not in past]
+    sure = None
+    if draws and len(open_tasks) > 1:
+        sure = confidence(evidence, made.order, open_tasks, draws=draws, seed=sample_seed)
+    made = replace(
+        made,
+        notes=(*notes, *made.notes),
+        expected=_expected(rehearsal, [made.order])[0],
+        regret=max(0.0, made.error - solve(similarity, "optimal").error) if past else None,
+        confidence=sure,
+        warnings=cautions(sample, table, rehearsal),
+        alternatives=_alternatives(similarity, rehearsal, past),
+        seconds=time.perf_counter() - clock,
+        options={
+            **made.options, "rule": rule, "before": [], "pilot": pilot, "seeds": len(table.seeds), "budget": budget,
+            "sample_seed": sample_seed, "draws": draws, "from_model": model is not None,
+        },
+    )  # fmt: skip
+    return Study(made, table, rehearsal, sample)
+
+
+def _by_rehearsal(
+    rehearsal: Rehearsal, table: TransferTable, similarity: Floats, past: tuple[int, ...]
+) -> tuple[Plan, Evidence]:
+    """The plan with the best combined score, and what it rests on."""
+    base = rule_order(similarity, similarity_rule(len(similarity))[0], past)
+    evidence = RehearsalEvidence(rehearsal, table, lambda rest: _as_in(base, rest), past)
+    counts = evidence.sizes()[1]
+    everything = None if counts is None else [np.arange(count) for count in counts]
+    order = evidence.view(np.arange(rehearsal.num_seeds), everything).choose()
+    # every task before the next one: no other order is left, and the plan gets its predicted errors
+    chain = list(itertools.pairwise(order))
+    made = solve(similarity, "greedy", names=table.names, learned=list(past), before=chain)
+    seeds = "1 seed" if rehearsal.num_seeds == 1 else f"{rehearsal.num_seeds} seeds"
+    note = f"rehearsed {rehearsal.level} with {seeds} in {rehearsal.fits} fits"
+    return replace(made, rule=REHEARSAL, notes=(note, *made.notes)), evidence
+
+
+def _by_rule(rule: str, table: TransferTable, similarity: Floats, past: tuple[int, ...]) -> tuple[Plan, Evidence]:
+    """The plan of a rule on the similarity, and what it rests on."""
+    made = solve(similarity, rule, names=table.names, learned=list(past))
+    evidence = SimilarityEvidence(
+        table,
+        lambda found: rule_order(found, rule, past),
+        lambda found, orders: predicted_errors(found, orders, past),
+    )
+    return made, evidence
+
+
+def _measured(
+    sample: tuple[Task, ...],
+    learner: Learner,
+    seeds: tuple[int, ...],
+    rule: str,
+    limits: Budget,
+    past: tuple[int, ...],
+    model: Model | None,
+    store: Store | None,
+    report: Report | None,
+) -> tuple[TransferTable, Rehearsal | None]:
+    """The transfer table, and the rehearsal where the rule needs one."""
+    names = [task.name for task in sample]
+    wanted = rule == REHEARSAL or (rule == AUTO and len(sample) <= FEW)
+    singles = [(place,) for place in range(len(sample))]
+    if not wanted or past:
+        alone = learn_orders(learner, sample, singles, seeds, store=store, report=report, examples=True)
+        table = TransferTable.from_scores(names, alone, seeds)
+        if not wanted:
+            return table, None
+    if model is not None:
+        seeds, store = seeds[:1], None  # the model is what it is: other seeds would change nothing
+
+    def rank(made: Rehearsal, found: list[Found], endings: list[Beginning]) -> Floats:
+        known = table if past else TransferTable.from_scores(names, found, seeds[: made.num_seeds])
+        similarity = known.similarity()
+        base = rule_order(similarity, similarity_rule(len(names))[0], past)
+        orders = [(*_as_in(base, set(made.places) - set(ending)), *ending) for ending in endings]
+        reference = compared_orders(made.places, np.random.default_rng(0))
+        return combined_score(made, made.values.mean(axis=0), similarity, orders, reference, past)
+
+    rehearsal, found, allowed = rehearse(
+        sample, learner, seeds, fits=limits.fits, seconds=limits.seconds, learned=past, start=model, rank=rank,
+        store=store, report=report,
+    )  # fmt: skip
+    if not past:
+        table = TransferTable.from_scores(names, found, allowed)
+    return table, rehearsal
+
+
+def _alternatives(similarity: Floats, rehearsal: Rehearsal | None, past: tuple[int, ...]) -> tuple[Alternative, ...]:
+    """What the other rules would choose."""
+    orders = [rule_order(similarity, rule, past) for rule in COMPARED]
+    errors = predicted_errors(similarity, orders, past).tolist()
+    return tuple(
+        Alternative(rule, order, error, score)
+        for rule, order, error, score in zip(COMPARED, orders, errors, _expected(rehearsal, orders), strict=True)
+    )
+
+
+def _expected(rehearsal: Rehearsal | None, orders: Sequence[Sequence[int]]) -> list[float | None]:
+    """What was rehearsed of each order; None where it was not."""
+    if rehearsal is None:
+        return [None] * len(orders)
+    scores = rehearsal.score([tuple(order) for order in orders], rehearsal.told.mean(axis=0))
+    return [None if np.isnan(score) else score for score in scores.tolist()]
+
+
+def _learned(learned: Iterable[str | int], names: tuple[str, ...]) -> tuple[int, ...]:
+    """Places of the learned tasks."""
+    found = []
+    for task in [learned] if isinstance(learned, str) else learned:
+        if isinstance(task, str) and task not in names:
+            raise ValueError(f"`learned` must be names of tasks ({', '.join(names[:12])}), got {task!r}.")
+        found.append(names.index(task) if isinstance(task, str) else task)
+    places = tuple(visit_order(found, len(names), "learned").tolist())
+    if len(set(places)) < len(places):
+        raise ValueError(f"`learned` must name each task once, got {[names[place] for place in places]}.")
+    if len(places) == len(names):
+        raise ValueError("`learned` must leave at least one task to order, got all of them.")
+    return places
+
+
+def _as_in(order: Sequence[int], rest: Iterable[int]) -> list[int]:
+    """The tasks of `rest`, as they come in `order`."""
+    wanted = set(rest)
+    return [place for place in order if place in wanted]

@@ -1,0 +1,151 @@
+"""Tasks from files: by groups of classes, by files, or by a column of a table.
+
+Only the rows to train on become tasks; a data set's test rows are left for the real run.
+"""
+
+from __future__ import annotations
+
+import csv
+import tempfile
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskorder.datasets import load
+from taskorder.datasets.dataset import Dataset
+from taskorder.task import Task, align, share_labels
+
+KEYS = ("tasks", "column", "classes_per_task")
+
+
+@dataclass(frozen=True)
+class TaskSpec:
+    """How to cut data into tasks; at most one of the three."""
+
+    tasks: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Classes of each task, by name of the task; the first class of every task gets the same label, and so on."""
+    column: str | None = None
+    """The column of a CSV file that says which task a row belongs to."""
+    classes_per_task: int = 2
+    """Without groups, so many classes, as they come, make a task."""
+
+
+def read_spec(path: str | Path) -> TaskSpec:
+    """The spec in a TOML file: a table [tasks] of lists of classes, or column = "...", or classes_per_task = N."""
+    try:
+        values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as problem:
+        raise ValueError(f"`--tasks` must be a readable TOML file, got {path}: {problem.strerror}.") from None
+    except ValueError as problem:
+        raise ValueError(f"`--tasks` must be a TOML file, got {path}: {problem}.") from None
+    strange = [key for key in values if key not in KEYS]
+    if strange or len(values) != 1:
+        found = strange[0] if strange else f"{len(values)} keys"
+        raise ValueError(f"`{path}` must have one of the keys {', '.join(KEYS)}, got {found}.")
+    groups = values.get("tasks", {})
+    if not isinstance(groups, dict) or not all(isinstance(group, list) for group in groups.values()):
+        raise ValueError(f'`{path}` must list the classes of each task, like pets = ["cat", "dog"] below [tasks].')
+    column, size = values.get("column"), values.get("classes_per_task", 2)
+    if not isinstance(column, str | None) or type(size) is not int:
+        raise ValueError(f"`{path}` must have a text for column and a whole number for classes_per_task.")
+    return TaskSpec({name: tuple(map(str, group)) for name, group in groups.items()}, column, size)
+
+
+def read_tasks(paths: Sequence[str | Path], spec: TaskSpec = TaskSpec()) -> tuple[tuple[Task, ...], tuple[str, ...]]:  # noqa: B008 (frozen)
+    """The tasks in one data set, or one task a data set where there are several; and notes."""
+    if len(paths) > 1:
+        if spec != TaskSpec():
+            raise ValueError(f"`--tasks` must be left out with several files, got {len(paths)}: each is a task.")
+        tasks = [_whole(load(path), Path(path).stem) for path in paths]
+    elif spec.column is not None:
+        tasks = _by_column(Path(paths[0]), spec.column)
+    else:
+        tasks = _by_classes(load(paths[0]), spec)
+    if len(tasks) < 2:
+        raise ValueError(f"`tasks` must be at least two, got {len(tasks)}: there is nothing to order.")
+    notes = []
+    if not set.intersection(*(set(task.own_classes) for task in tasks)):
+        tasks = list(share_labels(tasks))
+        notes.append("tasks have no class in common: the first class of each shares a label, and so on")
+    if tasks[0].inputs.dtype != np.uint8:
+        tasks = _standardized(tasks)
+        notes.append("features were brought to mean 0 and standard deviation 1 over all tasks")
+    return align(tasks), tuple(notes)
+
+
+def _whole(data: Dataset, name: str) -> Task:
+    """All rows of a data set, with the names of its classes."""
+    return Task(name, data.train_inputs, [data.class_names[label] for label in data.train_labels])
+
+
+def _by_classes(data: Dataset, spec: TaskSpec) -> list[Task]:
+    groups = spec.tasks
+    if not groups:
+        size = spec.classes_per_task
+        if size < 2 or data.num_classes < 2 * size:
+            raise ValueError(
+                f"`classes_per_task` must give at least two tasks of two classes, got {size} of {data.num_classes} "
+                "classes. List the tasks with --tasks SPEC.toml, or name a column with --column."
+            )
+        cut = [data.class_names[begin : begin + size] for begin in range(0, data.num_classes - size + 1, size)]
+        groups = {"-".join(group): group for group in cut}
+    tasks = []
+    for name, group in groups.items():
+        for one in group:
+            if one not in data.class_names:
+                known = ", ".join(data.class_names[:12])
+                raise ValueError(f"`tasks` must list classes of {data.name} ({known}), got {one!r} in task {name!r}.")
+        places = [data.class_names.index(one) for one in group]
+        rows = np.flatnonzero(np.isin(data.train_labels, places))
+        order = {place: label for label, place in enumerate(places)}
+        labels = [order[label] for label in data.train_labels[rows].tolist()]
+        tasks.append(Task(name, data.train_inputs[rows], labels))
+    return tasks
+
+
+def _by_column(path: Path, column: str) -> list[Task]:
+    """One task for each value of a column; the rest of the table is read as any other."""
+    if path.suffix.lower() not in (".csv", ".tsv"):
+        raise ValueError(f"`--column` must come with a CSV or TSV file, got {path}.")
+    try:
+        with open(path, newline="", encoding="utf-8-sig") as file:
+            sample = file.readline()
+            mark = max(",;\t", key=sample.count)
+            header, *rows = csv.reader([sample, *file], delimiter=mark)
+    except (OSError, UnicodeDecodeError, csv.Error) as problem:
+        raise ValueError(f"`{path}` must be a readable table, got: {problem}.") from None
+    except ValueError:
+        raise ValueError(f"`{path}` must have a header and rows, got an empty file.") from None
+    if column not in header:
+        raise ValueError(f"`--column` must be one of the columns {', '.join(header[:12])}, got {column!r}.")
+    place = header.index(column)
+    groups: dict[str, list[list[str]]] = {}
+    for number, row in enumerate(rows, start=2):
+        if row and len(row) != len(header):
+            raise ValueError(f"`{path}` must have {len(header)} cells in every row, got {len(row)} in line {number}.")
+        if row:
+            groups.setdefault(row[place], []).append(row[:place] + row[place + 1 :])
+    tasks = []
+    with tempfile.TemporaryDirectory() as folder:
+        for number, (value, kept) in enumerate(groups.items()):
+            part = Path(folder) / f"{number}.csv"
+            with open(part, "w", newline="", encoding="utf-8") as file:
+                csv.writer(file).writerows([header[:place] + header[place + 1 :], *kept])
+            try:
+                tasks.append(_whole(load(part), value))
+            except ValueError as problem:
+                text = str(problem).replace(str(part), str(path)).replace(part.name, path.name)
+                raise ValueError(f"{text} (rows with {column} = {value!r})") from None
+    return tasks
+
+
+def _standardized(tasks: Sequence[Task]) -> list[Task]:
+    whole: NDArray[Any] = np.concatenate([task.inputs for task in tasks]).astype(np.float64)
+    mean, spread = whole.mean(axis=0), whole.std(axis=0)
+    spread = np.where(spread > 0, spread, 1.0)
+    return [replace(task, inputs=((task.inputs - mean) / spread).astype(np.float32)) for task in tasks]

@@ -1,0 +1,177 @@
+"""`taskorder pilot`: from files to a folder with a plan, and back to work after Ctrl-C."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from taskorder.cli import main
+from taskorder.records import Plan
+
+SGD = 'sklearn:SGDClassifier(loss="log_loss",alpha=0.01)'
+
+
+def rows(angle, seed, count=80):
+    x = np.random.default_rng(seed).normal(size=(count, 2)) * [1, 30]
+    return [[*point, "yes" if side > 0 else "no"] for point, side in
+            zip(x.tolist(), x[:, 0] * np.cos(angle) + x[:, 1] / 30 * np.sin(angle), strict=True)]  # fmt: skip
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A table with a column that says where a row comes from, and the same in three files."""
+    monkeypatch.chdir(tmp_path)
+    with open("all.csv", "w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["age", "income", "country", "label"])
+        for k, place in enumerate(("north", "south", "east")):
+            table.writerows([[a, b, place, label] for a, b, label in rows(k * 0.7, k)])
+    for k, place in enumerate(("north", "south", "east")):
+        with open(f"{place}.csv", "w", newline="") as file:
+            csv.writer(file).writerows([["age", "income", "label"], *rows(k * 0.7, k)])
+    return tmp_path
+
+
+def plan_of(capsys, *words):
+    assert main(["pilot", *words, "--learner", SGD, "--pilot", "50%", "--json"]) == 0
+    return Plan.from_json(capsys.readouterr().out)
+
+
+def refused(capsys, *words):
+    assert main(["pilot", *words]) == 2
+    return capsys.readouterr().err
+
+
+def test_a_column_gives_tasks_and_the_folder_holds_everything(here, capsys):
+    plan = plan_of(capsys, "all.csv", "--column", "country", "--seeds", "2", "-o", "out")
+    assert sorted(plan.named_order) == ["east", "north", "south"]
+    assert Plan.from_json((here / "out/plan.json").read_text()) == plan
+    assert plan.confidence.num_orders == 6
+    with open("out/similarity.csv") as file:
+        header, *table = csv.reader(file)
+    assert header[1:] == [row[0] for row in table] == list(plan.names)
+    with open("out/losses.csv") as file:
+        losses = list(csv.DictReader(file))
+    assert len(losses) == 2 * 3 * 3
+    assert all(float(row["loss"]) >= 0 and 0 <= float(row["accuracy"]) <= 1 for row in losses)
+    with open("out/rehearsal.csv") as file:
+        learned = {row["learned"] for row in csv.DictReader(file)}
+    assert {"north", "north>south", "north>south>east"} <= learned
+    assert "<html" in (here / "out/report.html").read_text()
+
+
+def test_similarity_and_plan_work_with_the_other_commands(here, capsys):
+    plan_of(capsys, "all.csv", "--column", "country", "--seeds", "1", "-o", "out")
+    assert main(["compare", "out/similarity.csv", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["names"] == ["north", "south", "east"]
+    assert main(["report", "out/plan.json", "--similarity", "out/similarity.csv", "-o", "again.html"]) == 0
+
+
+def test_files_are_tasks(here, capsys):
+    one = plan_of(capsys, "north.csv", "south.csv", "east.csv", "--seeds", "1")
+    column = plan_of(capsys, "all.csv", "--column", "country", "--seeds", "1", "-o", "other")
+    assert one.names == column.names
+    assert one.order == column.order
+
+
+def test_groups_of_classes(here, capsys):
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.array(["cat", "dog", "car", "bus"]), 40)
+    np.savez("things.npz", inputs=rng.normal(size=(160, 4)) + np.repeat(np.eye(4), 40, axis=0) * 3, labels=labels)
+    (here / "spec.toml").write_text('[tasks]\npets = ["cat", "dog"]\nwheels = ["car", "bus"]\n')
+    plan = plan_of(capsys, "things.npz", "--tasks", "spec.toml", "--seeds", "1")
+    assert plan.names == ("pets", "wheels")
+    default = plan_of(capsys, "things.npz", "--seeds", "1", "-o", "default")
+    assert len(default.names) == 2
+
+
+def test_images_and_the_network(here, capsys):
+    image = pytest.importorskip("PIL.Image")
+    pytest.importorskip("jax")
+    rng = np.random.default_rng(0)
+    for split, count in (("train", 12), ("test", 2)):
+        for name, light in (("a", 40), ("b", 200), ("c", 60), ("d", 180)):
+            (here / "shots" / split / name).mkdir(parents=True)
+            for k in range(count):
+                pixels = np.clip(rng.normal(light, 20, (8, 8)), 0, 255).astype(np.uint8)
+                image.fromarray(pixels).save(here / "shots" / split / name / f"{k}.png")
+    assert main(["pilot", "shots", "--pilot", "1.0", "--seeds", "1", "--epochs", "1", "--learner", "mlp"]) == 0
+    shown = capsys.readouterr().out
+    assert "a-b" in shown
+    assert "c-d" in shown
+
+
+def test_the_table_says_what_a_person_needs(here, capsys):
+    assert main(["pilot", "all.csv", "--column", "country", "--learner", SGD, "--pilot", "50%", "--seeds", "2"]) == 0
+    shown = capsys.readouterr().out
+    assert "loss left alone" in shown
+    assert "probability" in shown
+    assert "plan.json" in shown
+
+
+def test_bad_input_is_one_line(here, capsys):
+    (here / "odd.toml").write_text("speed = 3\n")
+    (here / "unknown.toml").write_text('[tasks]\none = ["yes", "maybe"]\ntwo = ["no", "yes"]\n')
+    cases = {
+        ("nowhere.csv",): "must be an existing file",
+        ("all.csv", "--column", "planet"): "`--column` must be one of the columns age, income, country, label",
+        ("north.csv", "--tasks", "odd.toml"): "must have one of the keys tasks, column, classes_per_task",
+        ("north.csv", "--tasks", "unknown.toml"): "got 'maybe' in task 'one'",
+        ("north.csv", "south.csv", "--tasks", "odd.toml"): "must have one of the keys",
+        ("north.csv",): "at least two tasks of two classes",
+        ("north.csv", "south.csv", "--learner", "magic"): "`--learner` must be mlp, cnn, sklearn:CLASS",
+        ("north.csv", "south.csv", "--learner", "sklearn:Magic"): "must name a class of scikit-learn's",
+        ("north.csv", "south.csv", "--learner", "sklearn:SGDClassifier(speed=1)"): "must have settings that",
+        ("north.csv", "south.csv", "--learner", "sklearn:SGDClassifier(print())"): "settings without a name",
+        ("north.csv", "south.csv", "--learner", "torch:nowhere:net"): "must name a module that can be imported",
+        ("north.csv", "south.csv", "--learner", "cnn"): "must be mlp for inputs that are no images",
+        ("north.csv", "south.csv", "--learner", SGD, "--pilot", "0.01"): "one example of each of its 2 classes",
+        ("north.csv", "south.csv", "--learner", SGD, "--pilot", "50%", "--budget", "1"): "`budget` must allow",
+        ("north.csv", "south.csv", "--learner", SGD, "--rule", "luck"): "`rule` must be one of auto, rehearsal",
+        ("north.csv", "south.csv", "--pilot", "some"): "argument --pilot",
+    }  # fmt: skip
+    for words, message in cases.items():
+        said = refused(capsys, *words)
+        assert message in said, words
+        assert said.count("\n") == 1, words
+
+
+def test_a_module_of_ones_own(here, capsys):
+    pytest.importorskip("torch")
+    (here / "my_net.py").write_text("import torch\n\ndef make():\n    return torch.nn.Linear(2, 2)\n")
+    words = ["north.csv", "south.csv", "--learner", "torch:my_net:make", "--pilot", "50%", "--seeds", "1", "--json"]
+    assert main(["pilot", *words]) == 0
+    assert sorted(Plan.from_json(capsys.readouterr().out).order) == [0, 1]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_ctrl_c_keeps_what_is_done(here, capsys):
+    words = ["all.csv", "--column", "country", "--learner", SGD, "--pilot", "1.0", "--epochs", "60", "--json"]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "taskorder", "pilot", *words], stderr=subprocess.PIPE, text=True, env=environment
+    )
+    from taskorder.store import Store
+
+    deadline = time.monotonic() + 120
+    kept = 0
+    while kept < 3 and time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.05)
+        if (here / "pilot/fits.sqlite").exists():
+            with Store(here / "pilot/fits.sqlite") as store:
+                kept = len(store.entries())
+    process.send_signal(signal.SIGINT)
+    said = process.communicate(timeout=120)[1]
+    assert process.returncode == 130, said
+    assert "what is finished is kept" in said
+    with Store(here / "pilot/fits.sqlite") as store:
+        before = len(store.entries())
+    assert before >= 3
+    assert main(["pilot", *words]) == 0
+    assert sorted(Plan.from_json(capsys.readouterr().out).order) == [0, 1, 2]

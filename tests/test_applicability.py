@@ -1,0 +1,107 @@
+"""Every warning is triggered by what it is about, and by nothing else."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from taskorder.learners import SklearnLearner
+from taskorder.pilot import TransferTable
+from taskorder.planning import applicability
+from taskorder.planning.applicability import cautions
+from taskorder.planning.plan import plan
+from taskorder.rehearsal import Rehearsal
+from taskorder.task import Task, align
+
+SIMILARITY = np.array([[1.0, 0.6, 0.2], [0.6, 1.0, 0.3], [0.2, 0.3, 1.0]])
+
+
+def table(similarity=SIMILARITY, own=0.04, scale=(1.0, 1.0, 1.0)):
+    """Losses that show this similarity."""
+    ratios = (1 - np.asarray(similarity, float)) ** 2
+    np.fill_diagonal(ratios, own)
+    chance = np.ones((2, 3, 1)) * np.asarray(scale)
+    return TransferTable(tuple("abc"), ratios * chance, chance, None, (0, 1))
+
+
+def tasks(counts=(20, 20, 20), labels=(2, 2, 2)):
+    rng = np.random.default_rng(0)
+    return align(
+        Task(name, rng.normal(size=(count, 2)), np.arange(count) % kinds)
+        for name, count, kinds in zip("abc", counts, labels, strict=True)
+    )
+
+
+def rehearsal(retained=0.5):
+    """Pairs after which this share of the first task's knowledge is left; a task alone is known by all but 10 %."""
+    endings = [(i,) for i in range(3)] + [(i, j) for i in range(3) for j in range(3) if i != j]
+    accuracy = np.full((2, len(endings), 3), 0.5)
+    for row, ending in enumerate(endings):
+        accuracy[:, row, ending[-1]] = 0.9
+        if len(ending) == 2:
+            accuracy[:, row, ending[0]] = 0.5 + retained * 0.4
+    return Rehearsal((0, 1, 2), tuple(endings), accuracy, accuracy, "pairs", 18)
+
+
+def test_nothing_to_say_about_tasks_that_fit_the_theory():
+    assert cautions(tasks(), table(), rehearsal()) == ()
+    assert cautions(tasks(), table(), None) == ()
+
+
+TRIGGERS = {
+    "not converged": lambda: (tasks(), table(own=0.7), rehearsal()),
+    "collapse": lambda: (tasks(), table(), rehearsal(retained=0.02)),
+    "negative similarity": lambda: (tasks(), table([[1, 0.6, -0.2], [0.6, 1, 0.3], [-0.2, 0.3, 1]]), rehearsal()),
+    "not a correlation matrix": lambda: (tasks(), table([[1, 0.9, 0.0], [0.9, 1, 0.9], [0.0, 0.9, 1]]), rehearsal()),
+    "uniform similarity": lambda: (tasks(), table(0.5 + 0.5 * np.eye(3)), rehearsal()),
+    "different classes": lambda: (tasks(labels=(2, 2, 3)), table(), rehearsal()),
+    "different sizes": lambda: (tasks(counts=(20, 20, 90)), table(), rehearsal()),
+    "different loss scales": lambda: (tasks(), table(scale=(1, 1, 5)), rehearsal()),
+}
+
+
+@pytest.mark.parametrize("kind", TRIGGERS)
+def test_each_warning_has_its_trigger_and_only_that(kind):
+    found = cautions(*TRIGGERS[kind]())
+    assert [one.kind for one in found] == [kind]
+    assert found[0].text.endswith(".")
+    assert ". " in found[0].text  # what it is, then what to do
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments"),
+    [
+        ("not converged", lambda: (tasks(), table(own=0.4), rehearsal())),
+        ("collapse", lambda: (tasks(), table(), rehearsal(retained=0.2))),
+        ("collapse", lambda: (tasks(), table(), rehearsal(retained=-0.8))),
+        ("negative similarity", lambda: (tasks(), table([[1, 0.6, -0.02], [0.6, 1, 0.3], [-0.02, 0.3, 1]]), None)),
+        ("uniform similarity", lambda: (tasks(), table(0.5 + 0.5 * np.eye(3) + 0.1 * (SIMILARITY == 0.6)), None)),
+        ("different sizes", lambda: (tasks(counts=(20, 20, 60)), table(), None)),
+        ("different loss scales", lambda: (tasks(), table(scale=(1, 1, 2)), None)),
+    ],
+)
+def test_what_stays_below_the_limit_is_no_warning(kind, arguments):
+    assert kind not in [one.kind for one in cautions(*arguments())]
+
+
+def test_names_without_data_and_losses_without_accuracies_are_no_trouble():
+    names = tuple(Task(name) for name in "abc")
+    assert cautions(names, table(), replace(rehearsal(), accuracy=None)) == ()
+
+
+def test_every_check_is_asked():
+    checks = [name for name, value in vars(applicability).items() if callable(value) and value.__module__ ==
+              applicability.__name__ and not name.startswith("_")]  # fmt: skip
+    assert len(checks) == len(TRIGGERS) + 1  # and `cautions` itself
+
+
+def test_a_plan_carries_its_warnings():
+    from sklearn.linear_model import SGDClassifier
+
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(60, 2))
+    opposite = [Task("left", x, x[:, 0] > 0), Task("right", x, x[:, 0] <= 0), Task("up", x, x[:, 1] > 0)]
+    learner = SklearnLearner(SGDClassifier(loss="log_loss", alpha=0.01))
+    found = plan(opposite, learner, pilot=1.0, seeds=2, draws=0)
+    assert "negative similarity" in [one.kind for one in found.warnings]
+    assert "warning" in found.summary()

@@ -1,0 +1,335 @@
+"""The door from tasks and a learner to a plan: rules, confidence, re-planning, and what goes wrong."""
+
+import dataclasses
+import itertools
+import json
+
+import numpy as np
+import pytest
+from sklearn.linear_model import SGDClassifier
+
+from taskorder.learners import CallableLearner, LearnerError, SklearnLearner
+from taskorder.planning.budget import budget_of
+from taskorder.planning.choice import predicted_errors, rule_order
+from taskorder.planning.confidence import FINE, MATTERS, NOISY, verdict
+from taskorder.planning.plan import plan, study
+from taskorder.planning.score import combined_score, dissimilar_neighbors, typicality_late
+from taskorder.records import Plan
+from taskorder.task import Task
+from taskorder.theory.error import final_error
+from taskorder.theory.graphs import chain
+
+NAMES = "ABCDE"
+
+
+def names(count=5):
+    return [Task(name) for name in NAMES[:count]]
+
+
+def black_box(similarity, noise=0.0):
+    """Losses as the theory has them, and noise that depends on all of the past."""
+
+    def answer(learned, test, seed):
+        r = np.ones(len(similarity))
+        for name in learned:
+            r = r - similarity[NAMES.index(name)] * r[NAMES.index(name)]
+        loss = r[NAMES.index(test)] ** 2
+        if noise:
+            key = [seed, NAMES.index(test), *(NAMES.index(name) for name in learned)]
+            loss = loss * (1 - noise) + noise * np.random.default_rng(key).random()
+        return {"loss": loss, "chance": 1.0, "accuracy": np.exp(-loss)}
+
+    return CallableLearner(answer, name="theory")
+
+
+def turned(angle, seed, count=80):
+    """Points and on which side of a line through zero they are; the line is turned by an angle."""
+    x = np.random.default_rng(seed).normal(size=(count, 2))
+    return x, (x @ [np.cos(angle), np.sin(angle)] > 0).astype(int)
+
+
+def learner():
+    return SklearnLearner(SGDClassifier(loss="log_loss", alpha=0.01), epochs=2)
+
+
+@pytest.mark.parametrize("rule", ["auto", "rehearsal", "periphery-to-core", "max-path", "optimal", "greedy"])
+def test_every_rule_gives_a_whole_plan_that_survives_json(rule):
+    found = plan(names(), black_box(chain(5, 0.6)), rule=rule, seeds=2, draws=20)
+    assert sorted(found.order) == list(range(5))
+    assert found.rule == ("rehearsal" if rule == "auto" else rule)
+    assert found.error == pytest.approx(final_error(chain(5, 0.6), found.order), rel=1e-6)
+    assert Plan.from_json(found.to_json()) == found
+    assert found.confidence is not None
+    assert found.confidence.verdict in (MATTERS, NOISY, FINE)
+    assert {one.rule for one in found.alternatives} >= {"periphery-to-core", "max-path", "optimal"}
+
+
+def test_a_plan_from_before_pilots_can_still_be_read():
+    from taskorder.ordering.solve import solve
+
+    whole = json.loads(solve(chain(3, 0.5)).to_json())
+    old = {key: value for key, value in whole.items() if key not in ("expected", "regret", "confidence", "warnings",
+                                                                     "alternatives")}  # fmt: skip
+    assert Plan.from_json(json.dumps(old)) == Plan.from_json(json.dumps(whole))
+    with pytest.raises(ValueError, match="unknown keys"):
+        Plan.from_json(json.dumps({**old, "odd": 1}))
+    with pytest.raises(ValueError, match="other keys in its parts"):
+        Plan.from_json(json.dumps({**old, "warnings": [{"odd": 1}]}))
+
+
+def test_the_similarity_of_the_theory_is_found_again():
+    found = study(names(), black_box(chain(5, 0.6)), rule="optimal", seeds=1, draws=0)
+    assert np.allclose(found.table.similarity(), chain(5, 0.6))
+    assert found.plan.proven
+    assert found.plan.named_order == ("A", "E", "C", "D", "B")
+    assert found.rehearsal is None
+
+
+def test_auto_follows_the_number_of_tasks():
+    for budget, level in ((5, "tasks"), (25, "pairs"), (325, "orders")):
+        found = study(names(), black_box(chain(5, 0.6)), seeds=1, budget=budget, draws=0)
+        assert (found.plan.rule, found.rehearsal.level) == ("rehearsal", level)
+    many = [Task(f"{k}") for k in range(9)]
+    nine = CallableLearner(lambda learned, test, seed: 0.5 if test in learned else 1.0, chance=1.0)
+    found = plan(many, nine, seeds=1, draws=0)
+    assert found.rule == "optimal"
+    assert any("auto chose optimal" in note for note in found.notes)
+
+
+def test_the_combined_score_is_three_votes_of_one_weight():
+    found = study(names(4), black_box(chain(4, 0.6)), seeds=1, budget=16, draws=0)
+    orders = list(itertools.permutations(range(4)))
+    similarity, values = found.table.similarity(), found.rehearsal.values[0]
+    votes = [found.rehearsal.score(orders, values), typicality_late(similarity, orders),
+             dissimilar_neighbors(similarity, orders)]  # fmt: skip
+    by_hand = sum((vote - vote.mean()) / vote.std() for vote in votes)
+    assert combined_score(found.rehearsal, values, similarity, orders, orders) == pytest.approx(by_hand)
+    assert found.plan.order == orders[int(by_hand.argmax())]
+
+
+def test_the_rules_maximize_their_votes():
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=(5, 6))
+    C = (a / np.linalg.norm(a, axis=1, keepdims=True)) @ (a / np.linalg.norm(a, axis=1, keepdims=True)).T
+    orders = list(itertools.permutations(range(5)))
+    late, apart = typicality_late(C, orders), dissimilar_neighbors(C, orders)
+    assert late[orders.index(rule_order(C, "periphery-to-core"))] == pytest.approx(late.max())
+    assert apart[orders.index(rule_order(C, "max-path"))] == pytest.approx(apart.max())
+    assert dissimilar_neighbors(C, [(1, 2)], [4, 0])[0] == pytest.approx(-C[0, 1] - C[1, 2])
+
+
+def test_predicted_errors_are_those_of_the_theory():
+    C, orders = chain(4, 0.5), list(itertools.permutations([0, 1, 3]))
+    wanted = [final_error(C, [2, *order]) for order in orders]
+    assert np.allclose(predicted_errors(C, orders, [2]), wanted)
+
+
+def test_strong_structure_matters():
+    sure = plan(names(), black_box(chain(5, 0.8), noise=0.02), seeds=4, draws=60).confidence
+    assert sure.verdict == MATTERS
+    assert sure.beats_random > 0.8
+    assert 0 < sure.gain_low <= sure.gain <= sure.gain_high
+    assert sure.num_as_good < 60
+    assert sure.num_orders == 120
+    assert sure.unit == "accuracy"
+
+
+def test_identical_tasks_may_come_in_any_order():
+    same = CallableLearner(lambda learned, test, seed: {"loss": 0.1 if learned else 1, "chance": 1, "accuracy": 0.9})
+    sure = plan(names(), same, seeds=3, draws=60).confidence
+    assert sure.verdict == FINE
+    assert sure.beats_random == pytest.approx(0.5)
+    assert sure.num_as_good == 119
+
+
+def test_identical_real_tasks_may_come_in_any_order():
+    x, y = turned(0.0, 0, count=200)
+    tasks = [Task(name, x, y) for name in "ABC"]
+    sure = plan(tasks, learner(), pilot=1.0, seeds=4, draws=60).confidence
+    assert sure.verdict == FINE
+
+
+def test_pure_noise_is_too_noisy_to_say():
+    sure = plan(names(), black_box(np.eye(5), noise=1.0), seeds=4, draws=60).confidence
+    assert sure.verdict == NOISY
+    assert 0.3 < sure.beats_random < 0.7
+    assert sure.same_last < 0.9
+
+
+def test_one_seed_without_examples_is_never_sure():
+    assert plan(names(), black_box(chain(5, 0.8)), seeds=1, draws=60).confidence.verdict == NOISY
+
+
+@pytest.mark.parametrize(
+    ("gain", "low", "high", "known", "wanted"),
+    [(0.05, 0.01, 0.1, True, MATTERS), (0.05, 0.01, 0.1, False, NOISY), (0.05, -0.01, 0.1, True, NOISY),
+     (0.005, 0.001, 0.02, True, NOISY), (0.001, -0.009, 0.009, True, FINE), (-0.05, -0.1, 0.009, True, NOISY)],
+)  # fmt: skip
+def test_the_verdict_rule(gain, low, high, known, wanted):
+    assert verdict(gain, low, high, known=known) == wanted
+
+
+def test_confidence_of_a_rule_is_in_predicted_error():
+    sure = plan(names(), black_box(chain(5, 0.8), noise=0.02), rule="optimal", seeds=4, draws=50).confidence
+    assert sure.unit == "error"
+    assert sure.verdict == MATTERS
+    assert sure.gain > 0.3
+
+
+def test_real_tasks_get_a_plan_and_the_same_one_again(tmp_path):
+    tasks = [Task(f"turn {k}", *turned(k * 0.6, k)) for k in range(3)]
+    first = study(tasks, learner(), pilot=0.5, seeds=2, draws=20, store=tmp_path / "fits.sqlite")
+    assert first.sample[0].inputs.shape == (40, 2)
+    assert first.rehearsal.level == "orders"
+    assert first.table.losses.shape == (2, 3, 3)
+    again = study(tasks, learner(), pilot=0.5, seeds=2, draws=20, store=tmp_path / "fits.sqlite")
+    assert dataclasses.replace(again.plan, seconds=0) == dataclasses.replace(first.plan, seconds=0)
+    plain = plan(tasks, learner(), pilot=0.5, seeds=2, draws=20)
+    assert dataclasses.replace(plain, seconds=0) == dataclasses.replace(first.plan, seconds=0)
+
+
+def test_held_out_data_play_no_part_in_the_choice():
+    def tasks(flip):
+        return [
+            Task(f"turn {k}", *turned(k * 0.6, k), turned(k * 0.6, 9)[0], abs(turned(k * 0.6, 9)[1] - flip))
+            for k in range(3)
+        ]
+
+    one, other = (plan(tasks(flip), learner(), pilot=0.5, seeds=1, draws=0) for flip in (0, 1))
+    assert dataclasses.replace(one, seconds=0) == dataclasses.replace(other, seconds=0)
+
+
+def test_tasks_already_learned_lead_to_the_best_completion_and_its_regret():
+    C = chain(5, 0.7)
+    learned = plan(names(), black_box(C), rule="optimal", seeds=1, learned=["C"], draws=10)
+    assert sorted(learned.order) == [0, 1, 3, 4]
+    best = min(final_error(C, [2, *rest]) for rest in itertools.permutations([0, 1, 3, 4]))
+    free = min(final_error(C, order) for order in itertools.permutations(range(5)))
+    assert learned.error == pytest.approx(best, rel=1e-6)
+    assert learned.regret == pytest.approx(best - free, rel=1e-6)
+    assert learned.regret > 0
+    free_start = plan(names(), black_box(C), rule="optimal", seeds=1, learned=["A"], draws=0)
+    assert free_start.regret == pytest.approx(0, abs=1e-9)
+
+
+def test_going_on_from_a_model_gives_what_learning_anew_gives():
+    box = black_box(chain(5, 0.7))
+    model = box.fit(box.fit(box.make(0), Task("B")), Task("D"))
+    anew = plan(names(), box, rule="rehearsal", seeds=1, learned=["B", "D"], draws=10)
+    going_on = plan(names(), box, rule="rehearsal", seeds=1, learned=["B", "D"], model=model, draws=10)
+    assert anew.order == going_on.order
+    assert anew.expected == pytest.approx(going_on.expected)
+    assert going_on.regret is not None
+    assert going_on.options["from_model"]
+
+
+def test_a_new_task_arrives_for_a_real_model():
+    tasks = [Task(f"turn {k}", *turned(k * 0.6, k)) for k in range(4)]
+    mine = learner()
+    model = mine.fit(mine.make(5), tasks[1])
+    found = plan(tasks, mine, pilot=0.5, seeds=2, learned=["turn 1"], model=model, draws=20)
+    assert sorted(found.order) == [0, 2, 3]
+    assert found.confidence.num_orders == 6
+    assert model.seen == ("turn 1",)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"rule": "best"}, "`rule` must be one of auto, rehearsal, optimal"),
+        ({"learned": ["Z"]}, "`learned` must be names of tasks"),
+        ({"learned": ["A", "A"]}, "`learned` must name each task once"),
+        ({"learned": list(NAMES)}, "at least one task to order"),
+        ({"model": object()}, "`learned` must name the tasks that `model` has learned"),
+        ({"budget": 3}, "`budget` must allow one fit for each of the 5 tasks"),
+        ({"budget": "soon"}, "`budget` must be a number of fits like 200 or a time"),
+        ({"seeds": 0}, "`seeds` must"),
+    ],
+)
+def test_bad_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        plan(names(), black_box(chain(5, 0.5)), **options)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Task("a", [[1.0], [2.0]], [0, 0]), "at least two classes"),
+        (lambda: Task("a", np.empty((0, 2)), []), "at least one example"),
+        (lambda: Task("a", [[1.0], [np.nan]], [0, 1]), "must be finite"),
+        (lambda: Task("a", np.ones((40, 3)), [0, 1] * 20), "inputs of one shape"),
+        (lambda: Task("a", np.ones((40, 2)), ["x", "y"] * 20), "must share labels"),
+    ],
+)
+def test_bad_tasks_are_named(make, message):
+    with pytest.raises(ValueError, match=message):
+        plan([Task("b", *turned(0, 0)), make()], learner(), pilot=0.5)
+
+
+def test_a_pilot_smaller_than_the_classes():
+    with pytest.raises(ValueError, match="at least one example of each of its 2 classes"):
+        plan([Task(name, *turned(0, 0)) for name in "ab"], learner(), pilot=0.01)
+
+
+@pytest.mark.parametrize("kind", ["raises", "nan"])
+def test_a_learner_that_fails_on_the_third_fit_is_named_and_can_go_on(tmp_path, kind):
+    tasks = [Task(f"turn {k}", *turned(k * 0.6, k)) for k in range(3)]
+    fits = []
+
+    class Failing(SklearnLearner):
+        def fit(self, model, task):
+            fits.append(task.name)
+            if len(fits) == 3 and kind == "raises":
+                raise MemoryError("no room")
+            return super().fit(model, task)
+
+        def losses_by_class(self, model, inputs):
+            losses = super().losses_by_class(model, inputs)
+            return losses * np.nan if len(fits) == 3 and kind == "nan" else losses
+
+    broken = Failing(SGDClassifier(loss="log_loss", alpha=0.01), epochs=2)
+    options = {"pilot": 0.5, "seeds": 1, "draws": 5, "store": tmp_path / "fits.sqlite"}
+    with pytest.raises(LearnerError, match=r"learning 'turn 2' after 'turn 0', 'turn 1', seed 0, fit 3 of 15"):
+        plan(tasks, broken, **options)
+    counts = []
+    found = plan(tasks, broken, **options, report=lambda done, total: counts.append((done, total)))
+    assert counts[-1][0] == counts[-1][1] <= 15
+    assert found.order == plan(tasks, learner(), pilot=0.5, seeds=1, draws=5).order
+
+
+@pytest.mark.parametrize(
+    ("text", "fits", "seconds"), [("200", 200, None), ("30s", None, 30.0), ("2 min", None, 120.0), (7, 7, None)]
+)
+def test_budgets(text, fits, seconds):
+    assert budget_of(text) == (fits, seconds)
+
+
+def test_the_summary_says_what_a_person_needs():
+    text = plan(names(), black_box(chain(5, 0.8), noise=0.02), seeds=3, draws=50).summary()
+    assert "order matters: beats a random order with probability" in text
+    assert "in rehearsal on the pilot" in text
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_one_and_two_tasks(count):
+    found = plan(names(count), black_box(chain(count, 0.5)), seeds=2, draws=10)
+    assert sorted(found.order) == list(range(count))
+    assert (found.confidence is None) == (count == 1)
+
+
+def test_many_tasks_can_be_rehearsed_on_request():
+    C = chain(9, 0.7)
+
+    def answer(learned, test, seed):
+        r = np.ones(9)
+        for name in learned:
+            r = r - C[int(name)] * r[int(name)]
+        return {"loss": float(r[int(test)] ** 2), "chance": 1.0, "accuracy": float(np.exp(-(r[int(test)] ** 2)))}
+
+    learner = CallableLearner(answer, name="nine")
+    found = study([Task(f"{k}") for k in range(9)], learner, rule="rehearsal", seeds=1, budget=2500, draws=5)
+    assert found.rehearsal.level == "beam"
+    assert sorted(found.plan.order) == list(range(9))
+    assert found.plan.error < np.mean(predicted_errors(C, [np.random.default_rng(k).permutation(9) for k in range(50)]))
+    pairs = plan([Task(f"{k}") for k in range(9)], learner, rule="rehearsal", seeds=1, draws=5)
+    assert sorted(pairs.order) == list(range(9))
