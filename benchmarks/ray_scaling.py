@@ -1,0 +1,189 @@
+"""Sweeps on Ray: what a spec costs on top of its work, what a second worker brings, and the memory of the driver.
+
+python benchmarks/ray_scaling.py [overhead] [scaling] [memory] [model] [--million]
+
+The baseline is the same sweep in this process (execute/local.py). Warm-up (starting workers, compiling) is timed apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, overload
+
+from common import RESULTS, save, show
+
+from taskorder.datasets import load
+from taskorder.execute import local, ray
+from taskorder.execute.cluster import Share, need_ray
+from taskorder.execute.training import Training
+from taskorder.neural import settings
+from taskorder.records import RunSpec
+from taskorder.store import Store
+
+ENGINE = settings.Config(num_sets=16, num_tasks=3, epochs=5)
+
+
+class Squares(Sequence[RunSpec]):
+    """Specs that are made as they are asked for, and cost nothing to run."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+
+    def __len__(self) -> int:
+        return self.count
+
+    @overload
+    def __getitem__(self, place: int) -> RunSpec: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[RunSpec]: ...
+    def __getitem__(self, place: int | slice) -> RunSpec | list[RunSpec]:
+        if isinstance(place, int):
+            return RunSpec("square.1", {"x": range(self.count)[place]})
+        return [RunSpec("square.1", {"x": x}) for x in range(*place.indices(self.count))]
+
+
+def square(batch: Sequence[RunSpec]) -> list[dict[str, Any]]:
+    """The work of a spec that costs nothing."""
+    return [{"y": spec.params["x"] ** 2} for spec in batch]
+
+
+@contextmanager
+def workers(count: int) -> Iterator[float]:
+    """A Ray with so many workers of one CPU; the seconds that it took to start."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    began = time.perf_counter()
+    need_ray().init(num_cpus=count, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    try:
+        yield time.perf_counter() - began
+    finally:
+        need_ray().shutdown()
+
+
+def timed(complete: Any, specs: Sequence[RunSpec], run_batch: Any, batch_size: int) -> float:
+    """Seconds of a sweep into a store on disk."""
+    with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "s.sqlite") as store:
+        began = time.perf_counter()
+        assert complete(specs, run_batch, store, batch_size=batch_size) == 0
+        return time.perf_counter() - began
+
+
+def overhead_table() -> list[dict[str, Any]]:
+    """Specs that cost nothing: all time is ours."""
+    rows = []
+    with workers(2) as start:
+        timed(ray.complete, Squares(20), square, 1)
+        for batch_size, count in ((1, 500), (10, 5_000), (100, 20_000)):
+            here, there = (min(timed(one.complete, Squares(count), square, batch_size) for _ in range(3))
+                           for one in (local, ray))  # fmt: skip
+            rows.append(
+                {
+                    "batch size": batch_size,
+                    "specs": count,
+                    "local, ms a spec": 1e3 * here / count,
+                    "Ray, ms a spec": 1e3 * there / count,
+                    "Ray more, ms a batch": 1e3 * (there - here) / count * batch_size,
+                    "Ray starts in s": start,
+                }
+            )
+    return rows
+
+
+def scaling_table() -> list[dict[str, Any]]:
+    """The engine on digits, one task set a batch; XLA has one thread in each worker."""
+    specs, training = settings.specs(ENGINE), Training(load("digits"))
+    rows: list[dict[str, Any]] = []
+    for count in (1, 2):
+        with workers(count):
+            warm = timed(ray.complete, specs, training, 1)
+            took = min(timed(ray.complete, specs, training, 1) for _ in range(2))
+        rows.append({"workers": count, "with compiling, s": warm, "s": took, "specs/s": len(specs) / took})
+    rows.append({"workers": "here"})
+    os.environ["NPROC"] = "1"
+    warm = timed(local.complete, specs, training, 1)
+    took = min(timed(local.complete, specs, training, 1) for _ in range(2))
+    rows[-1] |= {"with compiling, s": warm, "s": took, "specs/s": len(specs) / took}
+    for row in rows:
+        row["ratio to one worker"] = rows[0]["s"] / row["s"]
+    return rows
+
+
+def memory_table(counts: Sequence[int]) -> list[dict[str, Any]]:
+    """The most memory that the driver had, each in a process of its own."""
+    rows = []
+    for count in counts:
+        command = [sys.executable, __file__, "--driver", str(count)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        megabytes, seconds = map(float, done.stdout.split())
+        rows.append({"specs": count, "driver's peak, MB": megabytes, "s": seconds, "ms a spec": 1e3 * seconds / count})
+    return rows
+
+
+def model_table() -> list[dict[str, Any]]:
+    """What a sweep of N specs takes on W workers, from the numbers that the other sections have kept.
+
+    start + compile + max(N work / W, driver) + work, where the driver, which hands out and writes one spec after
+    another, takes N (a + b / batch size); a and b go through the measured batch sizes 1 and 100.
+    """
+    kept = json.loads((RESULTS / "ray_scaling.json").read_text())
+    first, *_, last = (row["Ray, ms a spec"] / 1e3 for row in kept["overhead"]["rows"])
+    a, b = (100 * last - first) / 99, (first - last) / 0.99
+    start = kept["overhead"]["rows"][0]["Ray starts in s"]
+    alone = kept["scaling"]["rows"][0]
+    compiling = alone["with compiling, s"] - alone["s"]
+    measured = alone["s"] / ENGINE.num_sets
+    rows = []
+    for work, batch_size in ((measured, 1), (60.0, 1), (1.0, 50)):
+        for count in (10**3, 10**4, 10**5, 10**6):
+            driver = count * (a + b / batch_size)
+            took = {W: start + compiling + max(count * work / W, driver) + work * batch_size for W in (2, 64, 1024)}
+            rows.append(
+                {
+                    "s a spec": work,
+                    "batch size": batch_size,
+                    "specs": count,
+                    "worker-hours": count * work / 3600,
+                    "driver, s": driver,
+                    **{f"{W} workers, h": seconds / 3600 for W, seconds in took.items()},
+                    "workers that one driver feeds": int(count * work / driver),
+                }
+            )
+    return rows
+
+
+def main() -> None:
+    """Print the tables and keep them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("sections", nargs="*", help="overhead, scaling, model, memory; all by default")
+    parser.add_argument("--million", action="store_true", help="a million specs too")
+    parser.add_argument("--driver", type=int, help=argparse.SUPPRESS)
+    args = parser.parse_args()
+    if args.driver:
+        with workers(2):
+            seconds = timed(ray.complete, Squares(args.driver), square, 1_000)
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, seconds)
+        return
+    print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores, {Share()}")
+    makers = {
+        "overhead": overhead_table,
+        "scaling": scaling_table,
+        "model": model_table,
+        "memory": lambda: memory_table([1_000, 10_000, 100_000, *([1_000_000] if args.million else [])]),
+    }
+    for section in args.sections or makers:
+        rows = [{**row, "load": os.getloadavg()[0]} for row in makers[section]()]
+        show(section, rows)
+        save("ray_scaling", {section: rows})
+
+
+if __name__ == "__main__":
+    main()
