@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from taskorder.execute import local
+from taskorder.execute import sweep
 from taskorder.execute.claims import Claims, claimed
 from taskorder.execute.local import Interrupted, complete
 from taskorder.records import RunSpec
@@ -114,7 +114,7 @@ def test_claims_are_for_all_or_none_and_end_with_their_process(tmp_path):
 
 
 def test_what_another_process_runs_is_left_to_it_and_taken_over_when_it_dies(tmp_path, monkeypatch):
-    monkeypatch.setattr(local, "LOOK_AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr(sweep, "LOOK_AGAIN_SECONDS", 0.01)
     path = tmp_path / "s"
     seen, waited = [], []
 

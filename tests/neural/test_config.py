@@ -94,7 +94,7 @@ def test_the_digest_of_the_inputs_sees_rows_and_order(monkeypatch):
         "value": replace(data, train_inputs=changed),
         "order": replace(data, train_inputs=data.train_inputs[::-1], train_labels=data.train_labels[::-1]),
     }
-    monkeypatch.setattr(runs, "_dataset", lambda name: others.get(name, data))
+    monkeypatch.setattr(runs, "dataset_of", lambda name: others.get(name, data))
     digests = {name: runs.inputs_digest.__wrapped__(name) for name in ("digits", *others)}
     assert digests["same"] == digests["digits"]
     assert len(set(digests.values())) == 3

@@ -56,7 +56,7 @@ def test_a_pilot_smaller_than_a_batch_will_do(result):
 
 
 def test_pools_of_a_share_have_the_shape_of_the_whole():
-    data = runs._dataset("digits")
+    data = runs.dataset_of("digits")
     sets = [runs.task_set(data, {"num_tasks": 2, "classes_per_task": 2}, number) for number in (0, 1)]
     whole = task_pool(data, sets)
     part = task_pool(data, sets, share=0.1, inputs=whole.inputs, length=whole.rows.shape[1])
@@ -85,6 +85,6 @@ def test_named_tasks_take_the_place_of_drawn_ones():
     assert found["names"] == ("3-5", "8-1")
     assert found["tasks"] == (((3, 5), (0, 1)), ((8, 1), (0, 1)))
     with pytest.raises(ValueError, match="`tasks` must name classes with hyphens between them, got 'cat' in '3-cat'"):
-        runs.task_set(runs._dataset("digits"), {"tasks": ["3-cat"]}, 0)
+        runs.task_set(runs.dataset_of("digits"), {"tasks": ["3-cat"]}, 0)
     with pytest.raises(ValueError, match="`tasks` must have equally many classes"):
-        runs.task_set(runs._dataset("digits"), {"tasks": ["3-5", "1-2-4"]}, 0)
+        runs.task_set(runs.dataset_of("digits"), {"tasks": ["3-5", "1-2-4"]}, 0)

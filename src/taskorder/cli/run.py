@@ -8,6 +8,8 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import redirect_stdout
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -18,6 +20,7 @@ from taskorder.cli.output import CANNOT_WRITE, INTERRUPTED, say
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
+    from taskorder.neural.settings import Config
     from taskorder.neural.tree import Work
     from taskorder.records import RunSpec
     from taskorder.store import Store
@@ -31,6 +34,11 @@ CONFIG.toml says which data set, network, task sets and orders; the files in
 configs/ explain the keys. A finished task set is in the store for good: the
 same command goes on after Ctrl-C, a crash or a full disk, and tries again what
 failed. Several processes may share a store; none repeats what another does.
+
+--ray spreads the task sets over the workers of a Ray cluster; the table is the
+same. Alone it starts Ray on this machine and ends it again; --ray auto uses
+the cluster of this machine, --ray ray://HOST:10001 another. docs/scale.md has
+the details.
 
 example:
   taskorder run configs/quick.toml
@@ -51,7 +59,18 @@ def add(commands: Any) -> None:
     add("config", metavar="CONFIG.toml", help="what to run")
     add("--store", metavar="FILE", help="where results are kept (results/CONFIG.sqlite)")
     add("--batch", type=int, metavar="N", help="task sets to train together (1 on a CPU, else what fits the device)")
+    add("--ray", nargs="?", const="local", type=_address, metavar="ADDRESS", help="run on Ray: here, auto or ray://...")
+    add("--cpus-per-worker", type=float, metavar="N", help="CPUs for each worker of Ray (1)")
+    add("--gpus-per-worker", type=float, metavar="N", help="GPUs for each worker of Ray, or a share like 0.5 (0)")
     parser.set_defaults(run=run)
+
+
+def _address(text: str) -> str:
+    if text in ("local", "auto") or ":" in text:
+        return text
+    raise argparse.ArgumentTypeError(
+        f"`--ray` must be alone or have local, auto, HOST:PORT or ray://HOST:PORT, got {text!r}. Put CONFIG.toml first."
+    )
 
 
 def run(args: argparse.Namespace) -> tuple[int, str]:
@@ -62,6 +81,9 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     path = Path(args.store) if args.store is not None else Path("results") / f"{name}.sqlite"
     if args.batch is not None and args.batch < 1:
         raise ValueError(f"`--batch` must be at least 1, got {args.batch}.")
+    for flag, given in (("cpus", args.cpus_per_worker), ("gpus", args.gpus_per_worker)):
+        if given is not None and args.ray is None:
+            raise ValueError(f"`--{flag}-per-worker` must come with --ray, got it alone.")
     if find_spec("jax") is None:
         raise ValueError('The JAX engine is not installed. Install it with: pip install "taskorder[neural]".')
     try:
@@ -82,9 +104,7 @@ def _run(args: argparse.Namespace, name: str, store: Store) -> tuple[int, str]:
     """How many specs failed, and what to print."""
     from dataclasses import asdict
 
-    from taskorder.execute.local import complete
     from taskorder.neural import runs, settings
-    from taskorder.neural.compiled import keep_compiled
     from taskorder.neural.config import read_config
 
     config = read_config(args.config)
@@ -92,29 +112,58 @@ def _run(args: argparse.Namespace, name: str, store: Store) -> tuple[int, str]:
     inputs = runs.inputs_digest(config.dataset)
     runs.task_set_of(specs[0])
     _same_data(store, specs, inputs)
-    keep_compiled()
     store.request(name, asdict(config), specs)
-    missing = store.missing(specs)
-    with _Meter(sum(map(settings.num_trainings, missing)), name, draw=sys.stderr.isatty()) as meter:
-
-        def run_batch(batch: Sequence[RunSpec]) -> list[dict[str, Any]]:
-            results = runs.run_batch(batch, report=meter.work)
-            meter.end_batch()
-            return results
-
-        num_failed = complete(
-            specs,
-            run_batch,
-            store,
-            batch_size=args.batch or runs.specs_at_once(config),
-            report=meter.specs,
-            keep_going=True,
-            inputs=inputs,
-            device=runs.device_name(),
-        )
+    meter = _Meter(sum(map(settings.num_trainings, store.missing(specs))), name, draw=sys.stderr.isatty())
+    how: dict[str, Any] = {"report": meter.specs, "keep_going": True, "inputs": inputs}
+    num_failed = (_here if args.ray is None else _on_ray)(args, config, specs, store, meter, how)
     done = len(specs) - len(store.missing(specs))
     pace = f"; {meter.pace()}" if meter.network_steps else ""
     return num_failed, f"{name}: {done} of {len(specs)} done, {num_failed} failed, in {store.path}{pace}\n"
+
+
+def _here(
+    args: argparse.Namespace, config: Config, specs: Sequence[RunSpec], store: Store, meter: _Meter, how: dict[str, Any]
+) -> int:
+    """How many specs failed in this process."""
+    from taskorder.execute.local import complete
+    from taskorder.neural import runs
+    from taskorder.neural.compiled import keep_compiled
+
+    def run_batch(batch: Sequence[RunSpec]) -> list[dict[str, Any]]:
+        results = runs.run_batch(batch, report=meter.work)
+        meter.end_batch()
+        return results
+
+    keep_compiled()
+    batch_size = args.batch or runs.specs_at_once(config)
+    with meter:
+        return complete(specs, run_batch, store, batch_size=batch_size, device=runs.device_name(), **how)
+
+
+def _on_ray(
+    args: argparse.Namespace, config: Config, specs: Sequence[RunSpec], store: Store, meter: _Meter, how: dict[str, Any]
+) -> int:
+    """How many specs failed on the workers of Ray."""
+    from taskorder.execute import ray
+    from taskorder.execute.cluster import LOCAL, Share, connected
+    from taskorder.execute.training import Training
+    from taskorder.neural import runs, settings
+
+    given = {"cpus": args.cpus_per_worker, "gpus": args.gpus_per_worker}
+    share = Share(**{name: number for name, number in given.items() if number is not None})
+    with redirect_stdout(sys.stderr), connected(args.ray, share):  # Ray tells of lost workers on stdout
+        if args.ray != LOCAL and not share.workers():
+            say(f"no machine of the cluster has {share.cpus:g} CPUs and {share.gpus:g} GPUs free; waiting for one")
+        training = Training(runs.dataset_of(config.dataset))
+        batch_size = args.batch or partial(training.specs_at_once, config)
+
+        def finished(batch: Sequence[RunSpec], results: Sequence[dict[str, Any]]) -> None:
+            steps = sum(result["network_steps"] for result in results)
+            meter.add(sum(map(settings.num_trainings, batch)), steps)
+
+        how |= {"batch_size": batch_size, "device": training.device, "finished": finished}
+        with meter:
+            return ray.complete(specs, training, store, share=share, **how)
 
 
 def _same_data(store: Store, specs: Sequence[RunSpec], inputs: str) -> None:
@@ -178,9 +227,13 @@ class _Meter:
 
     def end_batch(self) -> None:
         """The batch in training is through."""
-        self._trainings += self._batch[0]
-        self.network_steps += self._batch[1]
+        self.add(*self._batch)
         self._batch = (0, 0)
+
+    def add(self, trainings: int, network_steps: int) -> None:
+        """So much is through, here or elsewhere."""
+        self._trainings += trainings
+        self.network_steps += network_steps
 
     def pace(self) -> str:
         """Network-steps a second since the start, compiling included."""

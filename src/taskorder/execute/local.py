@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from taskorder.execute.claims import Claims
+from taskorder.execute.sweep import Device, Done, Finished, Interrupted, Report, RunBatch, sweep, timed
 from taskorder.records import RunSpec
 from taskorder.store import Store, StoreError
 
-RunBatch = Callable[[Sequence[RunSpec]], Sequence[dict[str, Any]]]
-Report = Callable[[int, int], bool | None]
-"""Called before every batch with (specs done, specs in all); a true answer asks for an early end."""
-LOOK_AGAIN_SECONDS = 0.5
-"""While other processes run all that is left."""
-
-
-class Interrupted(Exception):
-    """The caller asked for an early end; finished batches are in the store."""
+__all__ = ["Interrupted", "Report", "RunBatch", "complete", "run"]
 
 
 def run(
@@ -41,57 +32,43 @@ def complete(
     report: Report | None = None,
     keep_going: bool = False,
     inputs: str = "",
-    device: str = "",
+    device: Device = "",
+    finished: Finished | None = None,
 ) -> int:
-    """Run and keep, batch by batch, what the store lacks of `specs`; how many failed.
-
-    Batches are cut at the same places whatever is missing, and kept whole, so that a run that was interrupted has the
-    batches of one that was not. What another process is running is left to it, and waited for.
+    """Run and keep, batch by batch, what the store lacks of `specs`; how many failed (see execute/sweep.py).
 
     keep_going: leave the errors of failing specs in the store and go on with the others.
     inputs, device: digest of the data and name of the device, kept with every result.
     """
-    batches = [specs[start : start + batch_size] for start in range(0, len(specs), batch_size)]
-    failed: set[str] = set()
+    how: dict[str, Any] = {"batch_size": batch_size, "report": report, "keep_going": keep_going, "inputs": inputs}
+    return sweep(specs, _Here(run_batch, device), store, device=device, finished=finished, **how)
 
-    def left_of(batch: Sequence[RunSpec]) -> list[RunSpec]:
-        return [spec for spec in store.missing(batch) if spec.digest not in failed]
 
-    def attempt(batch: list[RunSpec]) -> None:
-        began = time.perf_counter()
+class _Here:
+    """This process, one batch at a time."""
+
+    def __init__(self, run_batch: RunBatch, device: Device) -> None:
+        self._run_batch, self._device = run_batch, device
+        self._came: Done | Exception | None = None
+
+    def room(self) -> int:
+        """One batch."""
+        return 1
+
+    def start(self, batch: Sequence[RunSpec]) -> int:
+        """Run it."""
         try:
-            results = run_batch(batch)
-            store.put(batch, results, time.perf_counter() - began, inputs=inputs, device=device)
+            self._came = timed(self._run_batch, batch, self._device)
         except (StoreError, Interrupted):
             raise
         except Exception as problem:
-            if not keep_going:
-                raise
-            if len(batch) > 1:  # one by one, to lose only those that fail
-                for spec in batch:
-                    attempt([spec])
-                return
-            store.fail(batch[0], f"{type(problem).__name__}: {problem}", device=device)
-            failed.add(batch[0].digest)
+            self._came = problem
+        return 0
 
-    with Claims(store.path) as claims:
-        left = left_of(specs)
-        while left:
-            worked = False
-            done, wanted = len(specs) - len(left), {spec.digest for spec in left}
-            for batch in batches:
-                digests = [spec.digest for spec in batch]
-                if wanted.isdisjoint(digests):
-                    continue
-                if report is not None and report(done, len(specs)):
-                    raise Interrupted
-                with claims.take(digests) as taken:
-                    if taken:
-                        worked = True
-                        if mine := left_of(batch):  # another process may have finished it just now
-                            attempt(mine)
-                        done += len(wanted.intersection(digests))
-            left = left_of(specs)
-            if left and not worked:
-                time.sleep(LOOK_AGAIN_SECONDS)
-    return len(failed)
+    def wait(self) -> tuple[int, Done | Exception]:
+        """What came of it."""
+        assert self._came is not None
+        return 0, self._came
+
+    def cancel(self) -> None:
+        """Nothing runs on."""

@@ -42,12 +42,15 @@ COPIES = 12
 """Arrays as large as the parameters for each network in training: its state, its parent's, and what XLA keeps."""
 
 
-def run_batch(batch: Sequence[RunSpec], report: Any = None) -> list[dict[str, Any]]:
-    """Train a batch of specs together: their networks are one long batch. They must agree in all but set and seed."""
+def run_batch(batch: Sequence[RunSpec], report: Any = None, data: Dataset | None = None) -> list[dict[str, Any]]:
+    """Train a batch of specs together: their networks are one long batch. They must agree in all but set and seed.
+
+    data: their data set, where it is at hand.
+    """
     settings = {key: value for key, value in batch[0].params.items() if key not in ("set", "seed")}
     if any({**settings, **spec.params} != {**spec.params, **settings} for spec in batch):
         raise ValueError("`batch` must agree in all but set and seed, got different settings.")
-    data = _dataset(settings["dataset"])
+    data = data or dataset_of(settings["dataset"])
     sets = [task_set(data, settings, spec.params["set"]) for spec in batch]
     train, test = task_pool(data, sets, share=settings["fraction"]), task_pool(data, sets, "test")
     P = settings["num_tasks"]
@@ -86,14 +89,15 @@ def chosen_orders(tables: Tables) -> list[tuple[int, ...]]:
 
 
 @lru_cache(maxsize=2)
-def _dataset(name: str) -> Dataset:
+def dataset_of(name: str) -> Dataset:
+    """The data set of a run, kept: loading it takes seconds."""
     return load(name)
 
 
 @lru_cache(maxsize=2)
 def inputs_digest(name: str) -> str:
     """SHA-256 of all arrays of a data set, as they are: row order counts, for training depends on it."""
-    data = _dataset(name)
+    data = dataset_of(name)
     total = hashlib.sha256(repr(data.class_names).encode())
     for array in (data.train_inputs, data.train_labels, data.test_inputs, data.test_labels):
         total.update(f"{array.dtype.str} {array.shape}".encode())
@@ -113,11 +117,11 @@ def device_name() -> str:
     return f"{device.platform}: {describe()['cpu'] if device.platform == 'cpu' else device.device_kind}"
 
 
-def specs_at_once(config: Config) -> int:
+def specs_at_once(config: Config, data: Dataset | None = None) -> int:
     """How many specs to train together: one on a CPU, where it keeps all cores busy; elsewhere what fits the device."""
     if jax.default_backend() == "cpu":
         return 1
-    data = _dataset(config.dataset)
+    data = data or dataset_of(config.dataset)
     net = _net(config.net, data.train_inputs.shape[1:], config.classes_per_task)
     widest = len(orders(asdict(config), 0)) + config.orders.endswith(RULES) * RULE_ORDERS * len(config.similarities)
     most = max(1, networks_that_fit(net) // widest)
@@ -142,7 +146,7 @@ def task_set(data: Dataset, settings: Mapping[str, Any], number: int) -> TaskSet
 
 def task_set_of(spec: RunSpec) -> TaskSet:
     """The task set of a spec; an error if its data set is not here or has too few classes."""
-    return task_set(_dataset(spec.params["dataset"]), spec.params, spec.params["set"])
+    return task_set(dataset_of(spec.params["dataset"]), spec.params, spec.params["set"])
 
 
 def networks_that_fit(net: Net, bytes_allowed: float | None = None) -> int:

@@ -1,0 +1,168 @@
+"""A Ray cluster to work on: one that is there, or one on this machine for as long as it is needed.
+
+What goes to a worker is packed here, so that a worker first limits itself to its share of the machine and only then
+loads it, and with it JAX or PyTorch.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import pickle
+import socket
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+LOCAL = "local"
+"""The address of a Ray on this machine that is started for the purpose."""
+AUTO = "auto"
+MISSING = 'Ray is not installed. Install it with: pip install "taskorder[ray]".'
+DEVICE_SHARE = 0.9
+"""Of the memory of a GPU, for all the workers that share it."""
+
+TRIES = 3
+"""How often work is handed out whose worker is lost each time."""
+REACHED_SECONDS = 20.0
+"""How long the machine at an address may take to answer."""
+
+Packed = list[NDArray[np.uint8]]
+"""A pickle and the arrays in it, as bytes: Ray keeps them in its object store, which workers read in place."""
+
+
+class WorkerLost(Exception):
+    """The process that did the work ended, or its machine did."""
+
+    @classmethod
+    def from_ray(cls, problem: Exception) -> WorkerLost:
+        """From what Ray says at length."""
+        return cls(f"{type(problem).__name__} in {TRIES} tries. {first_line(problem)}")
+
+
+@dataclass(frozen=True)
+class Share:
+    """What a worker has for itself."""
+
+    cpus: float = 1.0
+    gpus: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.cpus < math.inf:
+            raise ValueError(f"CPUs per worker must be above 0, got {self.cpus}.")
+        if not 0 <= self.gpus < math.inf or (self.gpus > 1 and self.gpus % 1):
+            raise ValueError(f"GPUs per worker must be a share of one like 0.5 or a whole number, got {self.gpus}.")
+
+    def workers(self) -> int:
+        """How many workers the cluster holds now."""
+        count = 0
+        for node in need_ray().nodes():
+            if node["Alive"]:
+                has, wants = node["Resources"], {"CPU": self.cpus, "GPU": self.gpus}
+                count += min(int(has.get(name, 0) / much + 1e-6) for name, much in wants.items() if much)
+        return count
+
+    def take(self) -> None:
+        """Limit this process to its share; to be called before JAX or PyTorch look for devices."""
+        threads = str(max(1, int(self.cpus)))
+        os.environ["NPROC"] = threads  # XLA's thread pool
+        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+            os.environ[name] = threads
+        if not self.gpus:
+            os.environ["CUDA_VISIBLE_DEVICES"] = ""
+        elif self.gpus < 1:
+            os.environ.setdefault("XLA_PYTHON_CLIENT_MEM_FRACTION", f"{DEVICE_SHARE * self.gpus:.3f}")
+
+
+def need_ray() -> Any:
+    """The package, or an error that says how to get it."""
+    if find_spec("ray") is None:
+        raise ValueError(MISSING)
+    return import_module("ray")
+
+
+@contextmanager
+def connected(address: str = LOCAL, share: Share | None = None) -> Iterator[None]:
+    """Ray at `address`: local, auto (the cluster of this machine), HOST:PORT or ray://HOST:PORT.
+
+    A process that is connected already stays as it is.
+
+    share: what a worker needs; an error if a local Ray has less. A cluster may grow.
+    """
+    ray = need_ray()
+    if ray.is_initialized():
+        yield
+        return
+    if address.startswith("ray://") and find_spec("grpc") is None:
+        raise ValueError(f'`--ray {address}` needs the client of Ray. Install it with: pip install "ray[client]".')
+    options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+    if address == LOCAL:
+        options["include_dashboard"] = False
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing leaves this machine
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # Share.take does that; Ray would warn of it
+    os.environ.setdefault("RAY_task_oom_retries", str(TRIES - 1))  # by itself Ray tries forever
+    try:
+        if ":" in address:  # Ray itself would try for minutes
+            host, _, port = address.rpartition("://")[2].rpartition(":")
+            socket.create_connection((host, int(port)), timeout=REACHED_SECONDS).close()
+        with warnings.catch_warnings():
+            warnings.filterwarnings(
+                "ignore", r"os\.fork"
+            )  # JAX fears forks; those of Ray become other programs at once
+            ray.init(address=address, **options)
+    except (OSError, ValueError, RuntimeError) as problem:
+        reason = first_line(problem).rstrip(".")
+        raise ValueError(
+            f"`--ray` must be the address of a Ray cluster that runs, got {address} ({reason}). "
+            "Start one with: ray start --head; or leave the address out for one on this machine. "
+            "One that asks for a token wants RAY_AUTH_MODE=token and RAY_AUTH_TOKEN set."
+        ) from None
+    try:
+        if address == LOCAL and share is not None and share.workers() == 0:
+            raise ValueError(
+                f"A worker must fit this machine, got {share.cpus:g} CPUs and {share.gpus:g} GPUs for each. "
+                "Ask for less with --cpus-per-worker and --gpus-per-worker."
+            )
+        yield
+    finally:
+        ray.shutdown()
+
+
+def first_line(problem: Exception) -> str:
+    """The first line of an error that has many, or its kind."""
+    return next((line.strip() for line in str(problem).splitlines() if line.strip()), type(problem).__name__)
+
+
+def pack(value: Any) -> Packed:
+    """The value as bytes; large arrays stay as they are, uncopied."""
+    buffers: list[pickle.PickleBuffer] = []
+    head = need_ray().cloudpickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+    return [np.frombuffer(part, np.uint8) for part in (head, *(buffer.raw() for buffer in buffers))]
+
+
+def unpack(parts: Packed, *, private: bool = False) -> Any:
+    """The value; its arrays are views that cannot be written, or private copies."""
+    buffers = parts[1:]
+    return pickle.loads(parts[0].data, buffers=[bytearray(part) for part in buffers] if private else buffers)
+
+
+_loaded: dict[str, Any] = {}
+
+
+def load(key: str, parts: Packed, share: Share) -> Any:
+    """In a worker: the value that all its tasks share. It is loaded once, so what it compiles stays compiled."""
+    if key not in _loaded:
+        share.take()
+        _loaded.clear()
+        _loaded[key] = unpack(parts)
+        from threadpoolctl import threadpool_limits
+
+        threadpool_limits(max(1, int(share.cpus)))  # libraries that were there before
+    return _loaded[key]
