@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import copy
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Hashable
 from typing import Any, NamedTuple, Protocol
 
@@ -57,12 +58,12 @@ class Score(NamedTuple):
     """(3, n) loss, loss to expect if shuffled, and 1 or 0 for right or wrong, of each example; None if unknown."""
 
 
-class ByClass:
+class ByClass(ABC):
     """A learner that gives `losses_by_class` gets `loss` and `accuracy` from here."""
 
+    @abstractmethod
     def losses_by_class(self, model: Model, inputs: NDArray[Any]) -> Floats:
         """(n, K) the loss that each example would have under each of the classes."""
-        raise NotImplementedError
 
     def loss(self, model: Model, task: Task) -> float:
         """Mean loss on the data that the task is measured on."""
