@@ -8,7 +8,9 @@ the epoch alone, not on the network that learns it or on when: orders of tasks a
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,6 +19,10 @@ import jax.numpy as jnp
 from jax import Array, lax
 
 from taskorder.neural.nets import Net, Params
+
+MAX_GROUP = 8
+"""Networks that a CPU trains together: beyond it a step gets no cheaper, and cores and caches are shared worse."""
+CACHE_BYTES = 16 << 20
 
 
 class State(NamedTuple):
@@ -90,14 +96,44 @@ def as_floats(inputs: Array) -> Array:
     return inputs.astype(jnp.float32) / 255 if inputs.dtype == jnp.uint8 else inputs
 
 
-@functools.partial(jax.jit, static_argnames=("net", "recipe"), donate_argnames=("state",))
 def train_task(
     net: Net, recipe: Recipe, state: State, pool: Pool, streams: Array, keys: Array, tasks: Array, num_steps: Array
 ) -> State:
     """Train network i on the task of stream `streams[i]`: all epochs, `num_steps` batches each.
 
     streams: (N,) positions in the streams. keys, tasks: (S,) random key and task of each stream.
+    A GPU takes all networks at once; a CPU a few that fit its cache, one such group a core. Consumes `state`.
     """
+    size = _group_size(state) if jax.default_backend() == "cpu" else len(streams)
+    if size == len(streams):
+        return _train(net, recipe, state, pool, streams, keys, tasks, num_steps)
+
+    def train(begin: int) -> State:
+        rows = jnp.arange(begin, begin + size)
+        return jax.block_until_ready(_train(net, recipe, state.take(rows), pool, streams[rows], keys, tasks, num_steps))
+
+    groups = list(_cores().map(train, range(0, len(streams), size)))
+    return jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *groups)
+
+
+def _group_size(state: State) -> int:
+    """The most networks that divide their number and whose states fit the cache together; larger is never faster."""
+    count = len(state.steps)
+    each = sum(leaf.nbytes for leaf in jax.tree.leaves(state)) // count
+    most = max(2, min(MAX_GROUP, CACHE_BYTES // each))
+    return max(size for size in range(1, most + 1) if count % size == 0)
+
+
+@functools.cache
+def _cores() -> ThreadPoolExecutor:
+    """One thread a core that this process may use: JAX lets go of the interpreter while it computes."""
+    return ThreadPoolExecutor(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count())
+
+
+@functools.partial(jax.jit, static_argnames=("net", "recipe"), donate_argnames=("state",))
+def _train(
+    net: Net, recipe: Recipe, state: State, pool: Pool, streams: Array, keys: Array, tasks: Array, num_steps: Array
+) -> State:
     if recipe.reset:
         state = State(state.params, *jax.tree.map(jnp.zeros_like, tuple(state[1:])))
     train_step = net.step or functools.partial(gradient_step, net.apply)
@@ -132,11 +168,15 @@ def corrections(recipe: Recipe, steps: Array) -> tuple[Array, Array]:
 
 
 def adam(recipe: Recipe, state: State, gradient: Params) -> State:
-    """One step of Adam for all networks; elementwise, so that XLA computes the gradients inside it where it can."""
+    """One step of Adam for all networks; elementwise, so that XLA computes the gradients inside it where it can.
+
+    The corrections go into the rate and epsilon of each network: one division and one root are left a parameter.
+    """
     steps = state.steps + 1
     first, second = corrections(recipe, steps)
+    rate, epsilon = recipe.learning_rate * jnp.sqrt(second) / first, recipe.epsilon * jnp.sqrt(second)
 
-    def over(numbers: Array, leaf: Array) -> Array:
+    def each(numbers: Array, leaf: Array) -> Array:
         return numbers.reshape(-1, *[1] * (leaf.ndim - 1))
 
     mean = jax.tree.map(lambda m, g: recipe.decay_mean * m + (1 - recipe.decay_mean) * g, state.mean, gradient)
@@ -144,10 +184,8 @@ def adam(recipe: Recipe, state: State, gradient: Params) -> State:
         lambda v, g: recipe.decay_square * v + (1 - recipe.decay_square) * g * g, state.square, gradient
     )
     params = jax.tree.map(
-        lambda p, m, v: p
-        - recipe.learning_rate * (m / over(first, m)) / (jnp.sqrt(v / over(second, v)) + recipe.epsilon),
-        state.params, mean, square,
-    )  # fmt: skip
+        lambda p, m, v: p - each(rate, m) * m / (jnp.sqrt(v) + each(epsilon, v)), state.params, mean, square
+    )
     return State(params, mean, square, steps)
 
 
