@@ -110,7 +110,9 @@ def train_task(
 
     def train(begin: int) -> State:
         rows = jnp.arange(begin, begin + size)
-        return jax.block_until_ready(_train(net, recipe, state.take(rows), pool, streams[rows], keys, tasks, num_steps))
+        trained: State = _train(net, recipe, state.take(rows), pool, streams[rows], keys, tasks, num_steps)
+        trained.steps.block_until_ready()
+        return trained
 
     groups = list(_cores().map(train, range(0, len(streams), size)))
     return jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *groups)
