@@ -37,13 +37,14 @@ class Config(Shared):
     num_seeds: int = 2
     fashion_mnist: int = 100
     cifar10: int = 30
+    cifar100_p5: int = 100
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _settings.whole(self, 2, "num_seeds", most=2)
 
 
-QUICK = Config(fashion_mnist=4, cifar10=0, similarities=("test", "curvature"), fraction=0.02, min_sets=4)
+QUICK = Config(fashion_mnist=4, cifar10=0, cifar100_p5=0, similarities=("test", "curvature"), fraction=0.02, min_sets=4)
 
 
 def figure(config: Config, results: Sequence[dict[str, Any] | None]) -> FigureData:
