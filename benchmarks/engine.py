@@ -41,7 +41,7 @@ ON_CPU = jax.default_backend() == "cpu"
 BATCH = 4
 ROUNDS = 3
 """Ours and the plain loop take turns: the ratio is the median of the rounds, for speeds drift on shared machines."""
-COUNTS = {"mlp": ((512, 2048, 4096), (1, 8, 32, 128)), "cnn": ((512, 1024), (1, 4, 16))}
+COUNTS = {"mlp": ((64, 512, 4096), (1, 8, 32, 128)), "cnn": ((64, 512, 1024), (1, 4, 16))}
 """Networks trained at once, on an accelerator and on a CPU."""
 
 
@@ -150,6 +150,12 @@ def torch_vmap(kind: str, networks: int, steps: int) -> float:
     return networks * steps / (time.perf_counter() - begin)
 
 
+def peak_memory() -> float:
+    """The most that was held so far, in MB: on the accelerator, or by this process."""
+    device = (jax.devices()[0].memory_stats() or {}).get("peak_bytes_in_use", 0)
+    return device / 1e6 or resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
+
+
 def copy_rate() -> float:
     """Bytes a second that a large elementwise update reads and writes."""
     x = jnp.ones(1 << (24 if ON_CPU else 29), jnp.float32)
@@ -191,7 +197,7 @@ def steps_table(with_torch: bool) -> list[dict[str, Any]]:
             row = {"net": kind, "form": chosen, "networks": networks, "ours": speed,
                    "plain loop": float(np.median([loop for loop, _ in rounds])), "ratio": float(np.median(ratios)),
                    "least": min(ratios), "most": max(ratios),
-                   "8 passes of bandwidth": speed * size * 32 / rate}  # fmt: skip
+                   "8 passes of bandwidth": speed * size * 32 / rate, "peak MB": peak_memory()}  # fmt: skip
             if with_torch:
                 row["torch vmap"] = torch_vmap(kind, networks, 20 if kind == "mlp" else 5)
             rows.append(row)

@@ -268,28 +268,7 @@ def growth() -> list[dict]:
         first, ratio, took, proven, memory = json.loads(done.stdout)
         rows.append({"P": size, "first order s": first, "its error / final": ratio, "solve s": took,
                      "proven": proven, "peak MB": memory})  # fmt: skip
-    draw_growth(rows)
     return rows
-
-
-def draw_growth(rows: list[dict]) -> None:
-    """Seconds and memory against P, log-log."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 3.4), layout="constrained")
-    sizes_ = [row["P"] for row in rows]
-    proven = [row for row in rows if row["proven"]]
-    left.loglog(sizes_, [row["first order s"] for row in rows], "o-", color="#0072B2", label="first descended order")
-    left.loglog([row["P"] for row in proven], [row["solve s"] for row in proven], "s-", color="#D55E00", label="proof")
-    left.set(xlabel="number of tasks P", ylabel="seconds", title="time")
-    left.legend(frameon=False)
-    right.loglog(sizes_, [row["peak MB"] for row in rows], "o-", color="#009E73")
-    right.set(xlabel="number of tasks P", ylabel="MB", title="peak memory of the process", ylim=(100, 1000))
-    RESULTS.mkdir(exist_ok=True)
-    figure.savefig(RESULTS / "growth.png", dpi=120)
 
 
 def compilation() -> list[dict]:
