@@ -2,8 +2,9 @@
 
     python benchmarks/rehearsal.py --sets 0-49      development: look as often as you like
     python benchmarks/rehearsal.py --sets 50-99     the frozen test
-    python benchmarks/rehearsal.py --dataset cifar10 --net cnn --sets 0-29
+    python benchmarks/rehearsal.py --dataset cifar10 --net cnn --sets 0-29     and cifar100, --sets 0-99
     python benchmarks/rehearsal.py --plans --sets 50-99     is the confidence of plan(...) right?
+    python benchmarks/rehearsal.py --dataset digits --share 0.2 --sets 0-24     development, and again with --plans
 
 The truth is a store of `taskorder run configs/DATASET.toml`: all orders of every task set, on all the data, tested on
 test data. A rehearsal sees 1 % of the training data and nothing else. What it learns is kept (--keep), so that looking
@@ -69,11 +70,7 @@ def main() -> None:
     if args.plans:
         return calibrate(args, truth)
     found = rehearsed(args, sorted(truth))
-    gains: dict[str, list[float]] = {}
-    for number in sorted(truth):
-        for name, gain in gains_of(truth[number], found[number], args).items():
-            gains.setdefault(name, []).append(gain)
-    rows = summarize(gains)
+    rows = summarize([gains_of(truth[number], found[number], args) for number in sorted(truth)])
     settings = {key: value for key, value in vars(args).items() if key not in ("keep", "save", "truth")}
     result = {"machine": header(), "settings": settings, "sets": sorted(truth), "rows": rows}
     show(result)
@@ -187,6 +184,7 @@ def calibrate(args: argparse.Namespace, truth: Mapping[int, Mapping[str, Any]]) 
         assert sure is not None
         rows.append({"set": number, "verdict": sure.verdict, "said": sure.beats_random, "true": (accuracy < own).mean(),
                      "said gain": 100 * sure.gain, "true gain": own - accuracy.mean(),
+                     "inside": 100 * sure.gain_low <= own - accuracy.mean() <= 100 * sure.gain_high,
                      "as good": sure.num_as_good, "seconds": made.seconds})  # fmt: skip
         print(f"{len(rows)} of {len(truth)} planned", file=sys.stderr, flush=True)
     table = []
@@ -196,7 +194,8 @@ def calibrate(args: argparse.Namespace, truth: Mapping[int, Mapping[str, Any]]) 
         table.append({"verdict": verdict, "sets": len(some), **means})
     show_rows("share of random orders beaten and gain in points: what plans say, and what is true", table)
     if args.save:
-        save("rehearsal", {f"plans, {args.dataset}, sets {args.sets}": table})
+        share = "" if args.share == 0.01 else f", {100 * args.share:g} %"
+        save("rehearsal", {f"plans, {args.dataset}, sets {args.sets}{share}": table})
 
 
 def _best(gain: Mapping[Any, float], orders: Sequence[Any], scores: Any) -> float:
@@ -204,17 +203,17 @@ def _best(gain: Mapping[Any, float], orders: Sequence[Any], scores: Any) -> floa
     return float(np.mean([gain[orders[row]] for row in np.flatnonzero(scores >= scores.max() - 1e-12)]))
 
 
-def summarize(gains: Mapping[str, list[float]]) -> list[dict[str, Any]]:
-    """Mean gains with intervals, and their ratio to periphery-to-core, which is measured on the same sets."""
-    base = np.array(gains["periphery-to-core, one seed"])
+def summarize(gains: Sequence[Mapping[str, float]]) -> list[dict[str, Any]]:
+    """Mean gains with intervals, and their ratio to periphery-to-core on the same sets: those that have the gain."""
     rows = []
-    for name, values in gains.items():
-        pair = np.stack([values, base], axis=1)
+    for name in {name: 0 for one in gains for name in one}:
+        pair = np.array([(one[name], one["periphery-to-core, one seed"]) for one in gains if name in one])
         low, high = bootstrap_interval(pair, lambda x: x[:, :, 0].mean(axis=1))
         ratio = bootstrap_interval(pair, lambda x: x[:, :, 0].mean(axis=1) / x[:, :, 1].mean(axis=1))
         ahead = bootstrap_interval(pair, lambda x: (x[:, :, 0] - x[:, :, 1]).mean(axis=1))
-        rows.append({"rule": name, "gain": float(np.mean(values)), "interval": [low, high],
-                     "ratio": float(np.mean(values) / base.mean()), "ratio_interval": list(ratio),
+        gain, base = pair.mean(axis=0)
+        rows.append({"rule": name, "sets": len(pair), "gain": float(gain), "interval": [low, high],
+                     "ratio": float(gain / base), "ratio_interval": list(ratio),
                      "ahead_interval": list(ahead)})  # fmt: skip
     return sorted(rows, key=lambda row: -row["gain"])
 

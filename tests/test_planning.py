@@ -11,7 +11,7 @@ from sklearn.linear_model import SGDClassifier
 from taskorder.learners import CallableLearner, LearnerError, SklearnLearner
 from taskorder.planning.budget import budget_of
 from taskorder.planning.choice import predicted_errors, rule_order
-from taskorder.planning.confidence import FINE, MATTERS, NOISY, verdict
+from taskorder.planning.confidence import FINE, MATTERS, NOISY, RehearsalEvidence, verdict
 from taskorder.planning.plan import plan, study
 from taskorder.planning.score import combined_score, dissimilar_neighbors, typicality_late
 from taskorder.records import Plan
@@ -128,10 +128,26 @@ def test_strong_structure_matters():
     sure = plan(names(), black_box(chain(5, 0.8), noise=0.02), seeds=4, draws=60).confidence
     assert sure.verdict == MATTERS
     assert sure.beats_random > 0.8
-    assert 0 < sure.gain_low <= sure.gain <= sure.gain_high
+    assert sure.gain_low < sure.gain < sure.gain_high
     assert sure.num_as_good < 60
     assert sure.num_orders == 120
     assert sure.unit == "accuracy"
+
+
+def test_the_interval_adds_what_the_pilot_cannot_see_of_the_real_run(monkeypatch):
+    box = black_box(chain(5, 0.8), noise=0.02)
+    wide = plan(names(), box, seeds=4, draws=60).confidence
+    monkeypatch.setattr(RehearsalEvidence, "unseen", 0.0)
+    halves = plan(names(), box, seeds=4, draws=60).confidence
+    assert 0 < halves.gain_low <= halves.gain <= halves.gain_high
+    same = ("verdict", "beats_random", "gain", "as_good", "same_last")
+    assert all(getattr(wide, name) == getattr(halves, name) for name in same)
+    added = [
+        np.sqrt((getattr(wide, end) - wide.gain) ** 2 - (getattr(halves, end) - halves.gain) ** 2)
+        for end in ("gain_low", "gain_high")
+    ]
+    assert added[0] == pytest.approx(added[1])
+    assert added[0] > 0.01
 
 
 def test_identical_tasks_may_come_in_any_order():
@@ -237,13 +253,14 @@ def test_a_new_task_arrives_for_a_real_model():
     ("options", "message"),
     [
         ({"rule": "best"}, "`rule` must be one of auto, rehearsal, optimal"),
-        ({"learned": ["Z"]}, "`learned` must be names of tasks"),
-        ({"learned": ["A", "A"]}, "`learned` must name each task once"),
+        ({"learned": ["Z"]}, "`learned` must name a known task, got 'Z'. Tasks: A, B"),
+        ({"learned": ["A", "A"]}, "`learned` must list a task at most once"),
         ({"learned": list(NAMES)}, "at least one task to order"),
         ({"model": object()}, "`learned` must name the tasks that `model` has learned"),
         ({"budget": 3}, "`budget` must allow one fit for each of the 5 tasks"),
         ({"budget": "soon"}, "`budget` must be a number of fits like 200 or a time"),
         ({"seeds": 0}, "`seeds` must"),
+        ({"draws": -1}, "`draws` must be a whole number of resamples"),
     ],
 )
 def test_bad_options(options, message):
@@ -264,6 +281,26 @@ def test_bad_options(options, message):
 def test_bad_tasks_are_named(make, message):
     with pytest.raises(ValueError, match=message):
         plan([Task("b", *turned(0, 0)), make()], learner(), pilot=0.5)
+
+
+@pytest.mark.parametrize(
+    ("odd", "said"),
+    [(SGDClassifier(), "got SGDClassifier"), (SklearnLearner, "the class SklearnLearner"), (None, "None")],
+)
+def test_what_is_no_learner_is_refused_with_what_to_write(odd, said):
+    with pytest.raises(ValueError, match=rf"`learner` must have make, fit and loss, .*{said}.* SklearnLearner\("):
+        plan([Task(name, *turned(0, 0)) for name in "ab"], odd, pilot=0.5)
+
+
+def test_a_learner_that_cannot_say_what_it_is_is_named(tmp_path):
+    class Nameless(SklearnLearner):
+        def describe(self):
+            raise KeyError("no\nweights")
+
+    with pytest.raises(ValueError, match=r"^`learner` must say what it is, got KeyError: .*\. Mend"):
+        plan(
+            [Task(name, *turned(0, 0)) for name in "ab"], Nameless(SGDClassifier()), pilot=0.5, store=tmp_path / "kept"
+        )
 
 
 def test_a_pilot_smaller_than_the_classes():

@@ -19,7 +19,7 @@ import numpy as np
 
 from taskorder.checks import Floats, Ints, positive_count, seed_number
 from taskorder.learners.orders import Beginning, Report, learn_orders
-from taskorder.learners.protocol import Learner, Score
+from taskorder.learners.protocol import Learner, Score, is_learner
 from taskorder.similarity.transfer import transfer_ratios, transfer_similarity
 from taskorder.store import Store
 from taskorder.task import Task, align
@@ -185,6 +185,7 @@ def transfer_table(
     store: a file that keeps every finished fit: after a failure or an interruption, call again to go on.
     report: called after every fit with the number of fits done and to do.
     """
+    is_learner(learner)
     aligned = align(tasks)
     notes = label_notes(aligned)
     chosen = tuple(seeds if isinstance(seeds, Sequence) else range(positive_count(seeds, "seeds")))

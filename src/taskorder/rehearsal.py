@@ -14,9 +14,7 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,9 +24,12 @@ from numpy.typing import ArrayLike, NDArray
 from taskorder.checks import Floats, Ints
 from taskorder.learners.orders import Beginning, Report, learn_orders
 from taskorder.learners.protocol import Learner, Model, Score
+from taskorder.planning.budget import Meter
 from taskorder.store import Store
 from taskorder.task import Task
 
+LEVELS = {"tasks": 1, "pairs": 2}
+"""How long endings get; "orders" has no limit."""
 LISTED = 6
 """Up to so many tasks all orders may be rehearsed and are compared."""
 MOST_NUMBERS = 60_000_000
@@ -38,6 +39,8 @@ Found = dict[Beginning, tuple[Score, ...]]
 """The scores on all tasks after each beginning, for one seed."""
 Rank = Callable[["Rehearsal", list[Found], list[Beginning]], Floats]
 """From what is known so far to how promising some endings are."""
+MayEnd = Callable[[Beginning], bool]
+"""Whether an allowed order can end so."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,23 +72,31 @@ class Rehearsal:
         """(S, B, P) what people are told of an ending: its accuracy, where that is known."""
         return self.values if self.accuracy is None else self.accuracy
 
-    def candidates(self, front: Callable[[Iterable[int]], Sequence[int]]) -> list[Beginning]:
+    def candidates(
+        self, front: Callable[[Iterable[int]], Sequence[int]], may_end: MayEnd = lambda ending: True
+    ) -> list[Beginning]:
         """The orders to choose from: all, up to six tasks; of more, and of a beam, one for each of the longest endings.
 
         front: puts the tasks that an ending does not hold in an order; they are learned first.
         """
         if self.level != "beam" and len(self.places) <= LISTED:
-            return list(itertools.permutations(self.places))
+            return list(filter(may_end, itertools.permutations(self.places)))
         longest = max(map(len, self.endings))
-        ends = [ending for ending in self.endings if len(ending) == longest]
+        ends = [ending for ending in self.endings if len(ending) == longest and may_end(ending)]
         return [(*front(place for place in self.places if place not in ending), *ending) for ending in ends]
 
-    def score(self, orders: Sequence[Beginning], table: Floats, longest: int | None = None) -> Floats:
+    def score(
+        self,
+        orders: Sequence[Beginning],
+        table: Floats,
+        longest: int | None = None,
+        weights: Floats | None = None,
+    ) -> Floats:
         """Of each order the mean over its endings (up to `longest`) and all tasks; NaN if one was not rehearsed.
 
-        table: (B, P) of values or accuracies.
+        table: (B, P) of values or accuracies. weights: (P,) how much each task counts.
         """
-        means = np.append(table.mean(axis=1), np.nan)
+        means = np.append(np.average(table, axis=1, weights=weights), np.nan)
         row = {ending: place for place, ending in enumerate(self.endings)}
         lengths = sorted({len(ending) for ending in self.endings if len(ending) <= (longest or len(self.places))})
         places = [[row.get(order[len(order) - length :], -1) for length in lengths] for order in orders]
@@ -116,13 +127,13 @@ def affinity(loss: ArrayLike) -> Floats:
 
 
 def fits_of(num_open: int, level: str) -> int:
-    """Fits that a level takes for one seed.
+    """Fits that a level takes for one seed, where all orders are allowed.
 
     >>> [fits_of(5, level) for level in ("tasks", "pairs", "orders")]
     [5, 25, 325]
     """
-    lengths = {"tasks": 1, "pairs": 2, "orders": num_open}[level]
-    return sum(math.perm(num_open, length) for length in range(1, min(lengths, num_open) + 1))
+    longest = min(LEVELS.get(level, num_open), num_open)
+    return sum(math.perm(num_open, length) for length in range(1, longest + 1))
 
 
 def rehearse(
@@ -135,6 +146,7 @@ def rehearse(
     learned: Beginning = (),
     start: Model | None = None,
     rank: Rank | None = None,
+    may_end: MayEnd = lambda ending: True,
     store: Store | None = None,
     report: Report | None = None,
 ) -> tuple[Rehearsal, list[Found], tuple[int, ...]]:
@@ -144,16 +156,17 @@ def rehearse(
     the time that the tasks alone took, so a learner whose fits take very different times may miss them.
     learned: tasks that come first in every sequence. start: a model to begin with in place of that.
     rank: how promising endings are, for a beam; by default by what was rehearsed of them.
+    may_end: whether an ending is worth learning; tasks alone always are, for their similarity.
     """
     places = tuple(place for place in range(len(tasks)) if place not in learned)
     keep = _examples_fit(tasks, places, seeds)
-    meter = _Meter(report)
+    meter = Meter(report)
 
     def learn(orders: Iterable[Beginning], chosen: Sequence[int], store: Store | None = store) -> list[Found]:
         ways = [(*learned, *order) if start is None else order for order in orders]
         skip = len(learned) if start is None else 0
         how: dict[str, Any] = {"start": start, "store": store, "examples": keep}
-        with meter.call(len(chosen) * len({way[:length] for way in ways for length in range(1, len(way) + 1)})):
+        with meter.call(len(chosen) * len(_beginnings(ways))):
             found = learn_orders(learner, tasks, ways, chosen, report=meter.report, **how)
         return [{way[skip:]: scores for way, scores in one.items() if len(way) > skip} for one in found]
 
@@ -163,13 +176,12 @@ def rehearse(
             if meter.passed > seconds / 2:
                 break
         fits = max(meter.fits_in(seconds - meter.passed), len(places))  # even too short a time gives an answer
-    level, allowed = _affordable(len(places), tuple(seeds), fits)
+    level, ways, allowed = _affordable(places, tuple(seeds), fits, may_end)
     before = meter.spent
-    length = {"tasks": 1, "pairs": 2, "orders": len(places)}[level]
-    found = learn(itertools.permutations(places, min(length, len(places))), allowed)
+    found = learn(ways, allowed)
     made = _collected(places, found, level, meter.spent)
     if level == "pairs" and len(places) > 2 and fits is not None:
-        made = _beam(made, found, learn, allowed, fits - (meter.spent - before), meter, rank or _by_value)
+        made = _beam(made, found, learn, allowed, fits - (meter.spent - before), meter, rank or _by_value, may_end)
     return made, found, allowed
 
 
@@ -179,12 +191,13 @@ def _beam(
     learn: Callable[[Iterable[Beginning], Sequence[int]], list[Found]],
     seeds: Sequence[int],
     left: int,
-    meter: _Meter,
+    meter: Meter,
     rank: Rank,
+    may_end: MayEnd,
 ) -> Rehearsal:
     """Ever longer endings of the best orders; as many at a time as the budget allows, or none if that is few."""
     P = len(made.places)
-    ends: list[Beginning] = [ending for ending in made.endings if len(ending) == 2]
+    ends: list[Beginning] = [ending for ending in made.endings if len(ending) == 2 and may_end(ending)]
     for length in range(3, P + 1):
         # a longer ending is learned from its first task on: `size` fits for each of P - size + 1 ways to lengthen one
         cost = len(seeds) * sum(size * (P - size + 1) for size in range(length, P + 1))
@@ -193,7 +206,8 @@ def _beam(
             break
         before = meter.spent
         best = np.argsort(-rank(made, found, ends), kind="stable")[:width]
-        ends = [(place, *ends[row]) for row in best for place in made.places if place not in ends[row]]
+        longer = [(place, *ends[row]) for row in best for place in made.places if place not in ends[row]]
+        ends = list(filter(may_end, longer))
         for one, more in zip(found, learn(ends, seeds), strict=True):
             one.update({ending: more[ending] for ending in ends})
         left -= meter.spent - before
@@ -205,20 +219,27 @@ def _by_value(made: Rehearsal, found: list[Found], endings: list[Beginning]) -> 
     return made.score(endings, made.values.mean(axis=0), min(map(len, endings)))
 
 
-def _affordable(P: int, seeds: tuple[int, ...], fits: int | None) -> tuple[str, tuple[int, ...]]:
-    """The richest level that the budget allows; longer endings are worth more than more seeds (docs/choose.md).
+def _affordable(
+    places: tuple[int, ...], seeds: tuple[int, ...], fits: int | None, may_end: MayEnd
+) -> tuple[str, list[Beginning], tuple[int, ...]]:
+    """The richest level that the budget allows, what to learn, and the seeds.
 
-    >>> [_affordable(5, (0, 1, 2), fits) for fits in (5, 60, 700)]
-    [('tasks', (0,)), ('pairs', (0, 1)), ('orders', (0, 1))]
+    Longer endings are worth more than more seeds (docs/choose.md).
     """
-    levels = ("orders", "pairs", "tasks") if P <= LISTED else ("pairs", "tasks")
-    if fits is None:
-        return levels[0], seeds
-    for level in levels:
-        count = min(len(seeds), fits // fits_of(P, level))
+    P = len(places)
+    for level in ("orders", "pairs", "tasks") if P <= LISTED else ("pairs", "tasks"):
+        lengths = range(min(LEVELS.get(level, P), P), 1, -1)  # from the longest: its beginnings are learned on the way
+        ways = [way for length in lengths for way in filter(may_end, itertools.permutations(places, length))]
+        ways += [(place,) for place in places]
+        count = len(seeds) if fits is None else min(len(seeds), fits // len(_beginnings(ways)))
         if count:
-            return level, seeds[:count]
+            return level, ways, seeds[:count]
     raise ValueError(f"`budget` must allow one fit for each of the {P} tasks to order, got {fits}. Take a larger one.")
+
+
+def _beginnings(ways: Iterable[Beginning]) -> set[Beginning]:
+    """All beginnings of some sequences: each takes one fit."""
+    return {way[:length] for way in ways for length in range(1, len(way) + 1)}
 
 
 def _collected(places: tuple[int, ...], found: list[Found], level: str, fits: int) -> Rehearsal:
@@ -256,38 +277,3 @@ def _examples_fit(tasks: Sequence[Task], places: tuple[int, ...], seeds: Sequenc
     """Whether there is room for the results of every single example."""
     endings = fits_of(len(places), "orders" if len(places) <= LISTED else "pairs")
     return 3 * endings * len(seeds) * sum(len(task.measured[1]) for task in tasks) <= MOST_NUMBERS
-
-
-class _Meter:
-    """Counts fits over several calls of `learn_orders`, and how long they take.
-
-    A fit that a store has finished counts as well: whether a run was interrupted must not change what it decides.
-    """
-
-    def __init__(self, report: Report | None) -> None:
-        self.spent = 0
-        self._report = report
-        self._start = time.perf_counter()
-        self._pace = math.inf
-
-    @property
-    def passed(self) -> float:
-        """Seconds since the start."""
-        return time.perf_counter() - self._start
-
-    @contextmanager
-    def call(self, fits: int) -> Iterator[None]:
-        """Around a call that takes so many fits."""
-        clock = time.perf_counter()
-        yield
-        self._pace = fits / max(time.perf_counter() - clock, 1e-9)
-        self.spent += fits
-
-    def report(self, done: int, total: int) -> None:
-        """One more fit."""
-        if self._report is not None:
-            self._report(self.spent + done, self.spent + total)
-
-    def fits_in(self, seconds: float) -> int:
-        """How many fits this time is enough for, at the pace of the last call."""
-        return int(max(seconds, 0.0) * self._pace)

@@ -2,7 +2,13 @@
 
 Mammoth replaces `targets` by `class_order[targets]` and gives task k the labels from k * N_CLASSES_PER_TASK on (or
 from the sum of a list's first k entries). PyCIL replaces a label by its place in the list `class_order` and cuts the
-places into `init_cls`, then `increment` as often as it fits, then the rest.
+places into `init_cls`, then `increment` as often as it fits, then the rest. FACIL does so too, but cuts the places into
+equal parts, the first of which get what is left over, after `nc-first-task` classes where that is given. LibContinual
+gives task k > 0 the places from `init_cls_num` + (k - 1) * `inc_cls_num` on, `inc_cls_num` of them.
+
+Compared with the sources in November 2026: aimagelab/mammoth datasets/utils/continual_dataset.py (00e5d48), G-U-N/PyCIL
+utils/data_manager.py (44cda2e), mmasana/FACIL src/datasets/memory_dataset.py (66e3e8e) and base_dataset.py (e0563c7),
+RL-MIND/LibContinual core/data/dataloader.py (d6471d4) and dataset.py (780ab18).
 """
 
 import json
@@ -12,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taskorder.adapters import FRAMEWORKS, mammoth, pycil, renate, settings, usage
+from taskorder.adapters import FRAMEWORKS, facil, libcontinual, mammoth, pycil, renate, settings, usage
 from taskorder.portable import PortableOrder
 
 
@@ -42,6 +48,36 @@ def pycil_tasks(values, targets):
         sizes.append(total - sum(sizes))
     ends = np.cumsum(sizes)
     return [set(targets[(places >= start) & (places < end)]) for start, end in zip([0, *ends], ends, strict=False)]
+
+
+def facil_tasks(values, targets):
+    """The original classes that FACIL shows at each task."""
+    count, num_classes = values["num-tasks"], len(values["class_order"])
+    first = values.get("nc-first-task")
+    if first is None:
+        sizes = np.full(count, num_classes // count)
+        sizes[: num_classes % count] += 1
+    else:
+        assert first < num_classes
+        left = num_classes - first
+        sizes = np.array([first] + [left // (count - 1)] * (count - 1))
+        sizes[1 : 1 + left % (count - 1)] += 1
+    kept = targets[np.isin(targets, values["class_order"])]
+    places = np.array([values["class_order"].index(label) for label in kept.tolist()])
+    tasks = (places[:, None] >= np.cumsum(sizes)).sum(axis=1)
+    return [set(kept[tasks == task]) for task in range(count)]
+
+
+def libcontinual_tasks(values, targets):
+    """The original classes that LibContinual shows at each task."""
+    original = dict(enumerate(values["class_order"]))
+    new_label = {old: new for new, old in original.items()}
+    found = []
+    for task in range(values["task_num"]):
+        start = 0 if task == 0 else values["init_cls_num"] + (task - 1) * values["inc_cls_num"]
+        end = start + values["init_cls_num" if task == 0 else "inc_cls_num"]
+        found.append({label for label in targets.tolist() if label in new_label and start <= new_label[label] < end})
+    return found
 
 
 @st.composite
@@ -90,6 +126,43 @@ def test_pycil_learns_the_groups_in_order_or_refuses(made):
     assert pycil_tasks(values, targets) == [set(group) for group in order.groups_in_order]
 
 
+@given(partitions())
+def test_facil_learns_the_groups_in_order_or_refuses(made):
+    order = make(*made)
+    rest = list(order.group_sizes[1:])
+    if rest != sorted(rest, reverse=True) or (rest and max(rest) - min(rest) > 1):
+        with pytest.raises(ValueError, match="sizes that FACIL cuts"):
+            facil.settings(order)
+        return
+    values = facil.settings(order)
+    assert type(values["class_order"]) is list  # FACIL calls .copy() and .index()
+    targets = np.tile(np.arange(order.num_classes), 3)
+    assert facil_tasks(values, targets) == [set(group) for group in order.groups_in_order]
+
+
+@given(partitions())
+def test_libcontinual_learns_the_groups_in_order_or_refuses(made):
+    order = make(*made)
+    if len(set(order.group_sizes[1:])) > 1:
+        with pytest.raises(ValueError, match="one size after the first task for LibContinual"):
+            libcontinual.settings(order)
+        return
+    values = libcontinual.settings(order)
+    targets = np.tile(np.arange(order.num_classes), 3)
+    assert libcontinual_tasks(values, targets) == [set(group) for group in order.groups_in_order]
+
+
+@pytest.mark.parametrize(("module", "tasks"), [(facil, facil_tasks), (libcontinual, libcontinual_tasks)])
+def test_classes_may_be_left_out_where_the_framework_filters_them(module, tasks):
+    order = make([[0, 5], [3, 1]], [1, 0], num_classes=9)
+    assert tasks(module.settings(order), np.arange(9)) == [{3, 1}, {0, 5}]
+
+
+def test_facil_gets_a_size_for_the_first_task_only_where_it_needs_one():
+    assert "nc-first-task" not in facil.settings(make([[0, 1, 2], [3, 4], [5, 6]], [0, 1, 2]))
+    assert facil.settings(make([[0], [1, 2], [3, 4]], [0, 1, 2]))["nc-first-task"] == 1
+
+
 def test_training_seeds_go_to_pycil():
     assert pycil.settings(make([[0], [1]], [1, 0], training_seeds=(1993, 7)))["seed"] == [1993, 7]
 
@@ -124,7 +197,7 @@ def test_what_is_no_class_order_is_refused(framework):
 
 @pytest.mark.parametrize("framework", sorted(FRAMEWORKS))
 def test_usage_shows_every_setting(framework):
-    order = make([[0, 1], [2, 3], [4]], [0, 1, 2], training_seeds=(5,))
+    order = make([[4], [0, 1], [2, 3]], [0, 1, 2], training_seeds=(5,))
     text = usage(order, framework)
     for key, value in settings(order, framework).items():
         assert key in text

@@ -73,6 +73,19 @@ def test_similarity_and_plan_work_with_the_other_commands(here, capsys):
     assert main(["report", "out/plan.json", "--similarity", "out/similarity.csv", "-o", "again.html"]) == 0
 
 
+def test_wishes_are_those_of_plan(here, capsys):
+    words = ["all.csv", "--column", "country", "--seeds", "1", "--before", "south:east", "--last", "north",
+             "--weights", "north=3"]  # fmt: skip
+    plan = plan_of(capsys, *words)
+    assert plan.named_order == ("south", "east", "north")
+    assert plan.options["weights"] == [3.0, 1.0, 1.0]
+    assert plan.confidence is None
+    free = plan_of(capsys, "all.csv", "--column", "country", "--seeds", "1", "--first", "east", "-o", "free")
+    assert free.named_order[0] == "east"
+    assert free.confidence.num_orders == 2
+    assert main(["report", "pilot", "-o", "again.html"]) == 0
+
+
 def test_files_are_tasks(here, capsys):
     one = plan_of(capsys, "north.csv", "south.csv", "east.csv", "--seeds", "1")
     column = plan_of(capsys, "all.csv", "--column", "country", "--seeds", "1", "-o", "other")
@@ -135,11 +148,80 @@ def test_bad_input_is_one_line(here, capsys):
         ("north.csv", "south.csv", "--learner", SGD, "--pilot", "50%", "--budget", "1"): "`budget` must allow",
         ("north.csv", "south.csv", "--learner", SGD, "--rule", "luck"): "`rule` must be one of auto, rehearsal",
         ("north.csv", "south.csv", "--pilot", "some"): "argument --pilot",
+        ("north.csv", "south.csv", "--before", "north"): "`--before` must be A:B (A before B)",
+        ("north.csv", "south.csv", "--before", "north:west"): "two known tasks, got 'north:west'. Tasks: north, south",
+        ("north.csv", "south.csv", "--first", "west"): "`first` must name a known task, got 'west'",
+        ("north.csv", "south.csv", "--weights", "west=1"): "`weights` must name a known task, got 'west'",
+        ("north.csv", "south.csv", "--before", "north:south", "--last", "north"): "`last` must not contradict `before`",
+        ("north.csv", "south.csv", "--rule", "first-order", "--weights", "1,2"): "Use rule 'rehearsal' or 'optimal'",
     }  # fmt: skip
     for words, message in cases.items():
         said = refused(capsys, *words)
         assert message in said, words
         assert said.count("\n") == 1, words
+
+
+def test_bad_tasks_are_named(here, capsys):
+    def table(name, header, lines):
+        with open(name, "w", newline="") as file:
+            csv.writer(file).writerows([header, *lines])
+
+    names, good = ["age", "income", "label"], rows(0.0, 5)
+    table("one.csv", names, [[a, b, "yes"] for a, b, _ in good])
+    table("empty.csv", names, [])
+    table("missing.csv", names, [["nan", b, label] for a, b, label in good])
+    table("wide.csv", ["age", "income", "height", "label"], [[a, b, a, label] for a, b, label in good])
+    table("swapped.csv", ["income", "age", "label"], [[b, a, label] for a, b, label in good])
+    table("bare.csv", [0.5, 0.1, 0.2, "yes"], [[a, b, a, label] for a, b, label in good])
+    table("blank.csv", [*names, "where"], [[*row, "" if k == 3 else "north"] for k, row in enumerate(good)])
+    np.savez("four.npz", inputs=np.random.default_rng(0).normal(size=(80, 2)), labels=np.repeat([0, 1, 2, 3], 20))
+    for name, text in {"single": 'a = ["0"]', "twice": 'a = ["0", "0"]', "no": "a = []", "none": ""}.items():
+        (here / f"{name}.toml").write_text(f"[tasks]\n{text}\n")
+    cases = {
+        ("north.csv", "one.csv"): "`labels` of task 'one' must have at least two classes, got only 'yes'",
+        ("north.csv", "empty.csv"): "`empty.csv` must have rows of features and a label, got none",
+        ("north.csv", "missing.csv"): "got nan at row 1, column 1. Fill or drop",
+        ("north.csv", "wide.csv"): "`wide.csv` must have the columns of north.csv (age, income, label)",
+        ("north.csv", "swapped.csv"): "got income, age, label. Name and order them alike",
+        ("north.csv", "bare.csv"): "inputs of one shape and kind, got 2 float for 'north' and 3 float for 'bare'",
+        ("north.csv", "north.csv"): "files of different names, got 'north' more than once",
+        ("blank.csv", "--column", "where"): "a task in column 'where' of every row, got none in line 5",
+        ("four.npz", "--tasks", "single.toml"): "task 'a' two different classes or more, got '0'",
+        ("four.npz", "--tasks", "twice.toml"): "task 'a' two different classes or more, got '0', '0'",
+        ("four.npz", "--tasks", "no.toml"): "task 'a' two different classes or more, got none",
+        ("four.npz", "--tasks", "none.toml"): "`none.toml` must list the classes of each task",
+    }
+    for words, message in cases.items():
+        said = refused(capsys, *words, "--learner", SGD, "--pilot", "50%")
+        assert message in said, words
+        assert said.count("\n") == 1, words
+    assert not (here / "pilot").exists()
+
+
+def test_tasks_that_share_some_labels_are_told_and_keep_them(here, capsys):
+    for name, labels in (("p", "ab"), ("q", "bc"), ("r", "ca")):
+        with open(f"{name}.csv", "w", newline="") as file:
+            lines = [[a, b, labels[label == "yes"]] for a, b, label in rows(0.3, 1)]
+            csv.writer(file).writerows([["age", "income", "label"], *lines])
+    plan = plan_of(capsys, "p.csv", "q.csv", "r.csv", "--seeds", "1")
+    assert any("tasks differ in their classes: 'c' of 'q' is unseen in 'p'" in note for note in plan.notes)
+    assert not any("shares a label" in note for note in plan.notes)
+
+
+def test_a_network_that_fails_on_the_third_fit_is_named_and_the_command_goes_on(here, capsys):
+    pytest.importorskip("torch")
+    (here / "shaky.py").write_text(
+        "import torch\n\nclass Net(torch.nn.Linear):\n    fits = 0\n    def train(self, mode=True):\n"
+        "        Net.fits += mode\n        return super().train(mode)\n    def forward(self, x):\n"
+        "        return super().forward(x) * (float('nan') if Net.fits == 3 else 1)\n\n"
+        "def make():\n    return Net(2, 2)\n"
+    )
+    words = ["all.csv", "--column", "country", "--learner", "torch:shaky:make", "--pilot", "50%", "--seeds", "1"]
+    said = refused(capsys, *words)
+    assert "got nan for 'north' (learning 'east' after 'north', 'south', seed 0, fit 3 of 15)" in said
+    assert "The fits before it are kept: call again to go on." in said
+    assert main(["pilot", *words, "--json"]) == 0
+    assert sorted(Plan.from_json(capsys.readouterr().out).order) == [0, 1, 2]
 
 
 def test_a_module_of_ones_own(here, capsys):

@@ -142,6 +142,34 @@ def test_write_refuses_unknown_endings_and_bad_names(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+FLAG = "\U0001f3f3\ufe0f\u200d\U0001f308"
+PERSIAN = "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "json", "npz"])
+def test_joiners_that_make_one_sign_are_part_of_a_name(ending, tmp_path):
+    path = tmp_path / f"table.{ending}"
+    write_similarity(path, TABLE, [FAMILY, FLAG, PERSIAN])
+    assert read_similarity(path)[1] == (FAMILY, FLAG, PERSIAN)
+
+
+@pytest.mark.parametrize(
+    ("names", "message"),
+    [
+        (["ca\u200dt", "b", "c"], "one printable line"),
+        (["\u200d" + FAMILY, "b", "c"], "one printable line"),
+        ([FAMILY + "\u200d", "b", "c"], "one printable line"),
+        ([FAMILY, FAMILY.replace("\u200d", "", 1), "c"], "look different"),
+        ([PERSIAN, PERSIAN.replace("\u200c", "\u200d"), "c"], "look different"),
+        (["\u202e" + PERSIAN, "b", "c"], "one printable line"),
+    ],
+)
+def test_joiners_that_would_only_hide_are_refused(names, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        write_similarity(tmp_path / "table.csv", TABLE, names)
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -17,6 +17,8 @@ FRAMEWORKS = {
     "continuum": "continuum",
     "mammoth": "mammoth",
     "pycil": "pycil",
+    "facil": "facil",
+    "libcontinual": "libcontinual",
     "clarena": "clarena",
     "renate": "renate",
 }

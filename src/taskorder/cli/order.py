@@ -28,6 +28,8 @@ frameworks (--to):
   continuum      class_order of ClassIncremental
   mammoth        args.class_order, which there is the inverse permutation
   pycil          init_cls and increment, and class_order for utils/data.py
+  facil          num-tasks, nc-first-task, and class_order for dataset_config.py
+  libcontinual   task_num, init_cls_num, inc_cls_num and class_order
   renate         class_groupings
   clarena        train_tasks, counted from 1
 With --json, note that JSON keys are text: avalanche-old wants the keys of
@@ -94,7 +96,7 @@ def _read(args: argparse.Namespace) -> PortableOrder:
     text = _text(args.file)
     try:
         found = json.loads(text)
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise ValueError(f"`{args.file}` must be a plan or an order in JSON, got a parse error: {problem}.") from None
     if isinstance(found, dict) and "schema" in found:
         given = [
@@ -122,7 +124,7 @@ def _classes(value: str) -> Any:
     text = value if value.lstrip()[:1] in ("[", "{") else _text(value)
     try:
         found = json.loads(text)
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise ValueError(f"`--classes` must be JSON like [[0, 1], [2, 3]], got a parse error: {problem}.") from None
     groups = list(found.values()) if isinstance(found, dict) else found
     if not isinstance(groups, list) or not groups or not all(isinstance(group, list) for group in groups):

@@ -7,10 +7,13 @@ import csv
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from taskorder.cli.output import CANNOT_WRITE, INTERRUPTED, page, say
+from taskorder.cli.plan import add_wishes, wishes_of
+from taskorder.cli.run import add_ray, on_ray, share_of
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -36,6 +39,9 @@ learners:
 then the ends of the best orders, then all orders. Every finished fit is kept in
 FOLDER: the same command goes on after Ctrl-C or a failure.
 
+--ray fits on the workers of a Ray cluster: alone on this machine, --ray auto on
+the cluster of this machine, --ray ray://HOST:10001 on another (docs/scale.md).
+
 FOLDER gets plan.json, similarity.csv, losses.csv (a row for each seed and pair),
 rehearsal.csv (a row for each seed, sequence and task) and report.html.
 
@@ -43,6 +49,7 @@ example:
   taskorder pilot digits --pilot 20%
   taskorder pilot customers.csv --column country --learner sklearn:SGDClassifier
   taskorder pilot north.csv south.csv east.csv --budget 30s -o regions
+  taskorder pilot customers.csv --column country --last Spain --weights Spain=2
 """
 
 
@@ -66,10 +73,11 @@ def add(commands: Any) -> None:
     add("--seeds", type=int, default=3, metavar="N", help="models and shuffles (3)")
     add("--rule", default="auto", help="auto, rehearsal, or a rule of taskorder plan (auto)")
     add("--budget", default="200", metavar="B", help="fits (200) or time (30s)")
-    add("--learned", metavar="A,B", help="tasks already learned, in that order")
+    add_wishes(parser)
     add("--seed", type=int, default=0, metavar="N", help="random seed of the sample and the intervals (0)")
     add("-o", "--output", default="pilot", metavar="FOLDER", help="where to write (pilot)")
     add("--json", action="store_true", help="print the plan as JSON instead of a table")
+    add_ray(parser)
     parser.set_defaults(run=run)
 
 
@@ -90,9 +98,9 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     from taskorder.learners.named import default_name, named_learner
     from taskorder.planning.plan import study
     from taskorder.planning.sources import TaskSpec, read_spec, read_tasks
-    from taskorder.similarity._delimited import split_line
     from taskorder.store import StoreError
 
+    workers = share_of(args)
     spec = read_spec(args.tasks) if args.tasks else TaskSpec(column=args.column)
     tasks, notes = read_tasks(args.data, spec)
     name = args.learner or default_name()
@@ -100,7 +108,16 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     keep_compiled_for(name)
     folder = Path(args.output)
     store = folder / "fits.sqlite"
-    with Watcher(draw=sys.stderr.isatty(), label="fits") as watcher:
+    with (
+        Watcher(draw=sys.stderr.isatty(), label="fits") as watcher,
+        nullcontext() if workers is None else on_ray(args.ray, workers),
+    ):
+        if workers is not None:
+            from taskorder.execute.fits import RayLearner, carry
+
+            if name.startswith("torch:"):
+                carry(name.split(":")[1])
+            learner = RayLearner(learner, workers)
 
         def report(done: int, total: int) -> None:
             if watcher.count(done, total):
@@ -108,8 +125,8 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
 
         try:
             found = study(
-                tasks, learner, args.pilot, args.rule, args.seeds, budget=args.budget,
-                learned=split_line(args.learned or "", "learned"), sample_seed=args.seed, store=store, report=report,
+                tasks, learner, args.pilot, args.rule, args.seeds, budget=args.budget, sample_seed=args.seed,
+                store=store, report=report, **wishes_of(args, tuple(task.name for task in tasks)),
             )  # fmt: skip
         except StoreError as problem:
             say(f"error: {problem}")

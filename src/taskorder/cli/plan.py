@@ -87,15 +87,7 @@ def _shared_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add_table(parser)
     add_transfer(parser)
-    add(
-        "--weights",
-        metavar="W",
-        help="importance: A=2,B=0.5 (others 1), or one number a task, or a file of A,2 or A=2 lines",
-    )
-    add("--before", action="append", default=[], metavar="A:B", help="task A before task B; repeat for more")
-    add("--first", metavar="A", help="the task to start with")
-    add("--last", metavar="A", help="the task to end with")
-    add("--learned", metavar="A,B", help="tasks already learned, in that order; quote names with commas: '\"a,b\",c'")
+    add_wishes(parser)
     add("--time-limit", type=seconds, default=10.0, metavar="SECONDS", help="stop searching after this (10; or none)")
     add("--seed", type=int, default=0, metavar="N", help="random seed (0); the same seed gives the same answer")
     add(
@@ -105,6 +97,34 @@ def _shared_options(parser: argparse.ArgumentParser) -> None:
         help="move a table that is no correlation matrix to the nearest one and say so (default), or refuse it",
     )
     add("--json", action="store_true", help="print one JSON document instead of tables")
+
+
+def add_wishes(parser: argparse.ArgumentParser) -> None:
+    """The options that say which orders are allowed and what counts."""
+    add = parser.add_argument
+    add(
+        "--weights",
+        metavar="W",
+        help="importance: A=2,B=0.5 (others 1), or one number a task, or a file of A,2 or A=2 lines",
+    )
+    add("--before", action="append", default=[], metavar="A:B", help="task A before task B; repeat for more")
+    add("--first", metavar="A", help="the task to start with")
+    add("--last", metavar="A", help="the task to end with")
+    add("--learned", metavar="A,B", help="tasks already learned, in that order; quote names with commas: '\"a,b\",c'")
+
+
+def wishes_of(args: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:
+    """What `add_wishes` read, in the form that `solve` and `plan` take."""
+    from taskorder.similarity._delimited import split_line
+    from taskorder.similarity.tables import read_weights
+
+    return {
+        "weights": None if args.weights is None else read_weights(args.weights, names),
+        "before": [_pair(text, names) for text in args.before],
+        "first": args.first,
+        "last": args.last,
+        "learned": split_line(args.learned or "", "learned"),
+    }
 
 
 def run(args: argparse.Namespace) -> tuple[int, str]:
@@ -134,24 +154,16 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
 
 def _inputs(args: argparse.Namespace) -> tuple[Floats, dict[str, Any], tuple[str, ...]]:
     """The matrix and the options that plan and compare share, and notes on how the matrix came about."""
-    from taskorder.similarity._delimited import split_line
-    from taskorder.similarity.tables import read_weights
-
     table, names, output = read_tables(args)
     similarity, notes = similarity_of(args, table, names)
     options: dict[str, Any] = {
         "names": names,
         "output": output,
-        "before": [_pair(text, names) for text in args.before],
-        "first": args.first,
-        "last": args.last,
-        "learned": split_line(args.learned or "", "learned"),
+        **wishes_of(args, names),
         "time_limit": args.time_limit,
         "seed": args.seed,
         "repair": args.repair,
     }
-    if args.weights is not None:
-        options["weights"] = read_weights(args.weights, names)
     return similarity, options, notes
 
 

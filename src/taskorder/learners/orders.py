@@ -11,7 +11,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -29,6 +29,14 @@ Report = Callable[[int, int], object]
 
 class LearnerError(ValueError):
     """A learner raised, or gave a loss that is no number; the message names the task, the seed and the fit."""
+
+
+class OneFailed(Exception):
+    """What `fit_many` and `score_many` may raise in place of an error, to say at which model it came."""
+
+    def __init__(self, place: int, problem: Exception) -> None:
+        super().__init__(place, problem)
+        self.place, self.problem = place, problem
 
 
 class _Node(NamedTuple):
@@ -148,7 +156,7 @@ def _fitted(run: _Run, nodes: list[_Node], models: list[Model]) -> list[Model]:
             return list(run.learner.fit_many(models, tasks))
         return [run.learner.fit(copied(run.learner, models[0]), tasks[0])]
     except Exception as problem:
-        raise LearnerError(f"`learner` must fit, got {_said(problem)} {_where(run, nodes[0])}") from problem
+        _refuse(run, nodes, "fit", problem)
 
 
 def _scored(run: _Run, nodes: list[_Node], models: list[Model]) -> list[tuple[Score, ...]]:
@@ -157,7 +165,13 @@ def _scored(run: _Run, nodes: list[_Node], models: list[Model]) -> list[tuple[Sc
             return [tuple(row) for row in run.learner.score_many(models, run.tasks)]
         return [tuple(score(run.learner, model, task) for task in run.tasks) for model in models]
     except Exception as problem:
-        raise LearnerError(f"`learner` must give losses, got {_said(problem)} {_where(run, nodes[0])}") from problem
+        _refuse(run, nodes, "give losses", problem)
+
+
+def _refuse(run: _Run, nodes: list[_Node], what: str, problem: Exception) -> NoReturn:
+    """Name the fit that failed: the first of several, where the learner does not say which."""
+    place, cause = (problem.place, problem.problem) if isinstance(problem, OneFailed) else (0, problem)
+    raise LearnerError(f"`learner` must {what}, got {_said(cause)} {_where(run, nodes[place], place)}") from cause
 
 
 def _keep(run: _Run, nodes: list[_Node], found: list[tuple[Score, ...]], clock: float) -> None:
@@ -181,12 +195,12 @@ def _keep(run: _Run, nodes: list[_Node], found: list[tuple[Score, ...]], clock: 
             run.report(run.done, run.total)
 
 
-def _where(run: _Run, node: _Node) -> str:
-    """The rest of a message: which fit it was, and what to do."""
+def _where(run: _Run, node: _Node, ahead: int = 0) -> str:
+    """The rest of a message: which fit it was, so many after those that are kept, and what to do."""
     *before, last = (run.tasks[place].name for place in node.beginning)
     after = f" after {', '.join(map(repr, before))}" if before else ""
     kept = "The fits before it are kept: call again to go on." if run.store else "Give a store to keep finished fits."
-    return f"(learning {last!r}{after}, seed {node.seed}, fit {run.done + 1} of {run.total}). {kept}"
+    return f"(learning {last!r}{after}, seed {node.seed}, fit {run.done + 1 + ahead} of {run.total}). {kept}"
 
 
 def _said(problem: Exception) -> str:

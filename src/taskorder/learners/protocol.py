@@ -114,9 +114,25 @@ def copied(learner: Learner, model: Model) -> Model:
     return learner.copy(model) if hasattr(learner, "copy") else copy.deepcopy(model)
 
 
+def is_learner(learner: Any) -> None:
+    """Refuse what is no learner, before anything is done: an estimator or a module as it is, a class."""
+    if isinstance(learner, type) or not hasattr(learner, "make"):
+        kind = f"the class {learner.__name__}" if isinstance(learner, type) else type(learner).__name__
+        raise ValueError(
+            f"`learner` must have make, fit and loss, got {kind}. Wrap what you have: SklearnLearner(estimator), "
+            "TorchLearner(module_factory), CallableLearner(answer), or see taskorder/learners/protocol.py."
+        )
+
+
 def described(learner: Learner) -> str:
     """Text that names the learner with all its settings: equal texts, equal results."""
-    text = str(learner.describe()) if hasattr(learner, "describe") else repr(learner)
+    try:
+        text = str(learner.describe()) if hasattr(learner, "describe") else repr(learner)
+    except ValueError:
+        raise
+    except Exception as problem:
+        said = " ".join(f"{type(problem).__name__}: {problem}".split())
+        raise ValueError(f"`learner` must say what it is, got {said}. Mend what makes its model.") from problem
     if re.search(r" at 0x[0-9a-f]+", text):
         raise ValueError(
             f"`learner` must say what it is, to be used with a store, got {text}. "

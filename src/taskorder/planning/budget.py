@@ -1,12 +1,16 @@
-"""How much a pilot may cost: a number of fits, or time."""
+"""How much a pilot may cost, a number of fits or time, and how much it has cost."""
 
 from __future__ import annotations
 
 import math
 import re
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 from taskorder.checks import positive_count
+from taskorder.learners.orders import Report
 
 UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 
@@ -36,3 +40,38 @@ def budget_of(value: int | str | Budget | None) -> Budget:
     if parts is None or not 0 < number < math.inf or (not parts[2] and not number.is_integer()):
         raise ValueError(f"`budget` must be a number of fits like 200 or a time like 30s, 5min or 1h, got {value!r}.")
     return Budget(seconds=number * UNITS[parts[2]]) if parts[2] else Budget(fits=int(number))
+
+
+class Meter:
+    """Counts fits over several calls of `learn_orders`, and how long they take.
+
+    A fit that a store has finished counts as well: whether a run was interrupted must not change what it decides.
+    """
+
+    def __init__(self, report: Report | None) -> None:
+        self.spent = 0
+        self._report = report
+        self._start = time.perf_counter()
+        self._pace = math.inf
+
+    @property
+    def passed(self) -> float:
+        """Seconds since the start."""
+        return time.perf_counter() - self._start
+
+    @contextmanager
+    def call(self, fits: int) -> Iterator[None]:
+        """Around a call that takes so many fits."""
+        clock = time.perf_counter()
+        yield
+        self._pace = fits / max(time.perf_counter() - clock, 1e-9)
+        self.spent += fits
+
+    def report(self, done: int, total: int) -> None:
+        """One more fit."""
+        if self._report is not None:
+            self._report(self.spent + done, self.spent + total)
+
+    def fits_in(self, seconds: float) -> int:
+        """How many fits this time is enough for, at the pace of the last call."""
+        return int(max(seconds, 0.0) * self._pace)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -48,12 +49,17 @@ def auto_rule(num_tasks: int) -> tuple[str, str]:
     return similarity_rule(num_tasks)
 
 
-def rule_order(similarity: Floats, rule: str, learned: Sequence[int] = ()) -> tuple[int, ...]:
-    """The order of a rule on an estimate of the similarity, which may fall below -1."""
-    return solve(bounded(similarity)[0], rule, learned=list(learned), time_limit=SEARCH_SECONDS).order
+def rule_order(similarity: Floats, rule: str, **asked: Any) -> tuple[int, ...]:
+    """The order of a rule on an estimate of the similarity, which may fall below -1. asked: options of `solve`."""
+    return solve(bounded(similarity)[0], rule, time_limit=SEARCH_SECONDS, **asked).order
 
 
-def predicted_errors(similarity: Floats, orders: Iterable[Sequence[int]], learned: Sequence[int] = ()) -> Floats:
+def predicted_errors(
+    similarity: Floats,
+    orders: Iterable[Sequence[int]],
+    learned: Sequence[int] = (),
+    weights: Floats | None = None,
+) -> Floats:
     """(K,) closed-form final errors of orders of equal length, on the nearest correlation matrix.
 
     >>> predicted_errors(np.array([[1.0, 0.5], [0.5, 1.0]]), [(0, 1), (1, 0)])
@@ -64,4 +70,4 @@ def predicted_errors(similarity: Floats, orders: Iterable[Sequence[int]], learne
     residuals = np.ones((len(ways), len(C)))
     for step in ways.T:
         residuals -= residuals[np.arange(len(ways)), step][:, None] * C[step]
-    return np.asarray((residuals**2).sum(axis=1))
+    return np.asarray(residuals**2 @ (np.ones(len(C)) if weights is None else weights))

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import itertools
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from taskorder.checks import Floats, positive_count, seed_number, visit_order
+from taskorder.checks import Floats, positive_count, seed_number
 from taskorder.learners.orders import Beginning, Report, learn_orders
-from taskorder.learners.protocol import Learner, Model
+from taskorder.learners.protocol import Learner, Model, is_learner
 from taskorder.ordering.solve import RULES, solve
 from taskorder.pilot import TransferTable, label_notes, pilot_sample
 from taskorder.planning.applicability import cautions
@@ -25,10 +26,10 @@ from taskorder.planning.confidence import (
     Evidence,
     RehearsalEvidence,
     SimilarityEvidence,
-    compared_orders,
     confidence,
 )
 from taskorder.planning.score import combined_score
+from taskorder.planning.wishes import WITHOUT_WEIGHTS, Wishes, checked_wishes
 from taskorder.records import Alternative, Plan
 from taskorder.rehearsal import Found, Rehearsal, rehearse
 from taskorder.similarity.transfer import bounded
@@ -60,7 +61,7 @@ def plan(
     pilot: share of each task's examples (a float) or their number (an int), classes in the same shares.
     rule: auto, rehearsal, or one of those of `solve`, which go by the similarity of tasks alone.
     seeds: how many models and shuffles.
-    how: budget, learned, model, draws, sample_seed, store, report; see `study`.
+    how: before, first, last, weights, learned, model, budget, draws, sample_seed, store, report; see `study`.
 
     >>> from sklearn.linear_model import SGDClassifier
     >>> from taskorder.learners import SklearnLearner
@@ -80,9 +81,13 @@ def study(
     rule: str = AUTO,
     seeds: int = 3,
     *,
-    budget: int | str | None = BUDGET,
+    before: Iterable[tuple[str | int, str | int]] = (),
+    first: str | int | None = None,
+    last: str | int | None = None,
+    weights: ArrayLike | Mapping[str, float] | None = None,
     learned: Iterable[str | int] = (),
     model: Model | None = None,
+    budget: int | str | None = BUDGET,
     draws: int = 200,
     sample_seed: int = 0,
     store: str | Path | None = None,
@@ -90,10 +95,12 @@ def study(
 ) -> Study:
     """A plan as `plan` makes it, and what it was made from.
 
-    budget: fits in all (a number) or time ("30s", "5min"); a small one means shorter endings and fewer seeds, see
-    taskorder/rehearsal.py. None has no limit.
+    before: pairs (a, b), a learned before b. first, last: fixed ends. Tasks are given by name or index.
+    weights: how much each task counts, one number a task or some by name ({"cats": 2}, others 1).
     learned: tasks already learned, in that order; the plan orders the rest, and says what the choice of the past cost.
     model: the model that has learned them, to go on from; without it they are learned anew on the pilot.
+    budget: fits in all (a number) or time ("30s", "5min"); a small one means shorter endings and fewer seeds, see
+    taskorder/rehearsal.py. None has no limit.
     draws: resamples of examples and seeds for the confidence; 0 leaves it out.
     store: a file that keeps every finished fit: after a failure or an interruption, call again to go on.
     report: called after every fit with the number of fits done and to do.
@@ -101,17 +108,25 @@ def study(
     clock = time.perf_counter()
     if rule not in (AUTO, REHEARSAL, *RULES):
         raise ValueError(f"`rule` must be one of {', '.join((AUTO, REHEARSAL, *RULES))}, got {rule!r}.")
+    is_learner(learner)
+    if type(draws) is not int or draws < 0:
+        raise ValueError(f"`draws` must be a whole number of resamples, or 0 for no confidence, got {draws!r}.")
     aligned = align(tasks)
     names = tuple(task.name for task in aligned)
-    past = _learned(learned, names)
-    if model is not None and not past:
+    wishes = checked_wishes(names, learned=learned, before=before, first=first, last=last, weights=weights)
+    if wishes.weights is not None and rule in WITHOUT_WEIGHTS:
+        raise ValueError(
+            f"`weights` must be left out with rule '{rule}', which ranks by similarity alone. "
+            f"Use rule '{REHEARSAL}' or 'optimal'."
+        )
+    if model is not None and not wishes.learned:
         raise ValueError("`learned` must name the tasks that `model` has learned, got none.")
     chosen_seeds = tuple(range(positive_count(seeds, "seeds")))
     limits = budget_of(budget)
     notes = [*label_notes(aligned), *filter(None, [getattr(learner, "note", "")])]
     sample = pilot_sample(aligned, pilot, seed_number(sample_seed), keep_eval=False) if aligned[0].has_data else aligned
     with nullcontext() if store is None else Store(store) as kept:
-        table, rehearsal = _measured(sample, learner, chosen_seeds, rule, limits, past, model, kept, report)
+        table, rehearsal = _measured(sample, learner, chosen_seeds, rule, limits, wishes, model, kept, report)
     similarity, raised = bounded(table.similarity())
     if raised:
         notes.append(f"{raised} pair{'s' if raised > 1 else ''} of tasks with similarity below -1: taken as -1")
@@ -122,55 +137,57 @@ def study(
     evidence: Evidence
     if named == REHEARSAL:
         assert rehearsal is not None
-        made, evidence = _by_rehearsal(rehearsal, table, similarity, past)
+        made, evidence = _by_rehearsal(rehearsal, table, similarity, wishes)
     else:
-        made, evidence = _by_rule(named, table, similarity, past)
+        made, evidence = _by_rule(named, table, similarity, wishes)
         draws = min(draws, SLOW_DRAWS) if len(names) > FEW + 1 and named in SEARCHES else draws
-    open_tasks = [place for place in range(len(names)) if place not in past]
     sure = None
-    if draws and len(open_tasks) > 1:
-        sure = confidence(evidence, made.order, open_tasks, draws=draws, seed=sample_seed)
+    if len(wishes.places) > 1 and wishes.leave_one:
+        notes.append("the constraints leave only one order: there is nothing to choose")
+    elif draws and len(wishes.places) > 1:
+        sure = confidence(evidence, made.order, wishes, draws=draws, seed=sample_seed)
     made = replace(
         made,
         notes=(*notes, *made.notes),
-        expected=_expected(rehearsal, [made.order])[0],
-        regret=max(0.0, made.error - solve(similarity, "optimal").error) if past else None,
+        expected=_expected(rehearsal, [made.order], wishes)[0],
+        regret=_regret(made, similarity, wishes),
         confidence=sure,
         warnings=cautions(sample, table, rehearsal),
-        alternatives=_alternatives(similarity, rehearsal, past),
+        alternatives=_alternatives(similarity, rehearsal, wishes),
         seconds=time.perf_counter() - clock,
         options={
-            **made.options, "rule": rule, "before": [], "pilot": pilot, "seeds": len(table.seeds), "budget": budget,
-            "sample_seed": sample_seed, "draws": draws, "from_model": model is not None,
+            **made.options, "rule": rule, "before": [[names[a], names[b]] for a, b in wishes.before], "pilot": pilot,
+            "seeds": len(table.seeds), "budget": budget, "sample_seed": sample_seed, "draws": draws,
+            "from_model": model is not None,
         },
     )  # fmt: skip
     return Study(made, table, rehearsal, sample)
 
 
 def _by_rehearsal(
-    rehearsal: Rehearsal, table: TransferTable, similarity: Floats, past: tuple[int, ...]
+    rehearsal: Rehearsal, table: TransferTable, similarity: Floats, wishes: Wishes
 ) -> tuple[Plan, Evidence]:
     """The plan with the best combined score, and what it rests on."""
-    base = rule_order(similarity, similarity_rule(len(similarity))[0], past)
-    evidence = RehearsalEvidence(rehearsal, table, lambda rest: _as_in(base, rest), past)
+    base = _base(similarity, wishes)
+    evidence = RehearsalEvidence(rehearsal, table, lambda rest: _as_in(base, rest), wishes)
     counts = evidence.sizes()[1]
     everything = None if counts is None else [np.arange(count) for count in counts]
     order = evidence.view(np.arange(rehearsal.num_seeds), everything).choose()
     # every task before the next one: no other order is left, and the plan gets its predicted errors
     chain = list(itertools.pairwise(order))
-    made = solve(similarity, "greedy", names=table.names, learned=list(past), before=chain)
+    made = solve(similarity, "greedy", names=table.names, **{**wishes.options(), "before": chain})
     seeds = "1 seed" if rehearsal.num_seeds == 1 else f"{rehearsal.num_seeds} seeds"
     note = f"rehearsed {rehearsal.level} with {seeds} in {rehearsal.fits} fits"
     return replace(made, rule=REHEARSAL, notes=(note, *made.notes)), evidence
 
 
-def _by_rule(rule: str, table: TransferTable, similarity: Floats, past: tuple[int, ...]) -> tuple[Plan, Evidence]:
+def _by_rule(rule: str, table: TransferTable, similarity: Floats, wishes: Wishes) -> tuple[Plan, Evidence]:
     """The plan of a rule on the similarity, and what it rests on."""
-    made = solve(similarity, rule, names=table.names, learned=list(past))
+    made = solve(similarity, rule, names=table.names, **wishes.options())
     evidence = SimilarityEvidence(
         table,
-        lambda found: rule_order(found, rule, past),
-        lambda found, orders: predicted_errors(found, orders, past),
+        lambda found: rule_order(found, rule, **wishes.options()),
+        lambda found, orders: predicted_errors(found, orders, wishes.learned, wishes.weights),
     )
     return made, evidence
 
@@ -181,7 +198,7 @@ def _measured(
     seeds: tuple[int, ...],
     rule: str,
     limits: Budget,
-    past: tuple[int, ...],
+    wishes: Wishes,
     model: Model | None,
     store: Store | None,
     report: Report | None,
@@ -190,7 +207,7 @@ def _measured(
     names = [task.name for task in sample]
     wanted = rule == REHEARSAL or (rule == AUTO and len(sample) <= FEW)
     singles = [(place,) for place in range(len(sample))]
-    if not wanted or past:
+    if not wanted or wishes.learned:
         alone = learn_orders(learner, sample, singles, seeds, store=store, report=report, examples=True)
         table = TransferTable.from_scores(names, alone, seeds)
         if not wanted:
@@ -199,53 +216,54 @@ def _measured(
         seeds, store = seeds[:1], None  # the model is what it is: other seeds would change nothing
 
     def rank(made: Rehearsal, found: list[Found], endings: list[Beginning]) -> Floats:
-        known = table if past else TransferTable.from_scores(names, found, seeds[: made.num_seeds])
+        known = table if wishes.learned else TransferTable.from_scores(names, found, seeds[: made.num_seeds])
         similarity = known.similarity()
-        base = rule_order(similarity, similarity_rule(len(names))[0], past)
+        base = _base(similarity, wishes)
         orders = [(*_as_in(base, set(made.places) - set(ending)), *ending) for ending in endings]
-        reference = compared_orders(made.places, np.random.default_rng(0))
-        return combined_score(made, made.values.mean(axis=0), similarity, orders, reference, past)
+        reference = wishes.orders(np.random.default_rng(0))
+        values = made.values.mean(axis=0)
+        return combined_score(made, values, similarity, orders, reference, wishes.learned, wishes.weights)
 
     rehearsal, found, allowed = rehearse(
-        sample, learner, seeds, fits=limits.fits, seconds=limits.seconds, learned=past, start=model, rank=rank,
-        store=store, report=report,
+        sample, learner, seeds, fits=limits.fits, seconds=limits.seconds, learned=wishes.learned, start=model,
+        rank=rank, may_end=wishes.may_end, store=store, report=report,
     )  # fmt: skip
-    if not past:
+    if not wishes.learned:
         table = TransferTable.from_scores(names, found, allowed)
     return table, rehearsal
 
 
-def _alternatives(similarity: Floats, rehearsal: Rehearsal | None, past: tuple[int, ...]) -> tuple[Alternative, ...]:
+def _base(similarity: Floats, wishes: Wishes) -> tuple[int, ...]:
+    """An allowed order by the similarity alone, for the beginnings that were not rehearsed."""
+    rule, _ = similarity_rule(len(similarity))
+    return rule_order(similarity, rule, **wishes.options(rule))
+
+
+def _regret(made: Plan, similarity: Floats, wishes: Wishes) -> float | None:
+    """How much smaller the error of the best order would be, had nothing been learned."""
+    if not wishes.learned:
+        return None
+    return max(0.0, made.error - solve(similarity, "optimal", **wishes.from_the_start().options()).error)
+
+
+def _alternatives(similarity: Floats, rehearsal: Rehearsal | None, wishes: Wishes) -> tuple[Alternative, ...]:
     """What the other rules would choose."""
-    orders = [rule_order(similarity, rule, past) for rule in COMPARED]
-    errors = predicted_errors(similarity, orders, past).tolist()
+    orders = [rule_order(similarity, rule, **wishes.options(rule)) for rule in COMPARED]
+    errors = predicted_errors(similarity, orders, wishes.learned, wishes.weights).tolist()
+    scores = _expected(rehearsal, orders, wishes)
     return tuple(
         Alternative(rule, order, error, score)
-        for rule, order, error, score in zip(COMPARED, orders, errors, _expected(rehearsal, orders), strict=True)
+        for rule, order, error, score in zip(COMPARED, orders, errors, scores, strict=True)
     )
 
 
-def _expected(rehearsal: Rehearsal | None, orders: Sequence[Sequence[int]]) -> list[float | None]:
+def _expected(rehearsal: Rehearsal | None, orders: Sequence[Sequence[int]], wishes: Wishes) -> list[float | None]:
     """What was rehearsed of each order; None where it was not."""
     if rehearsal is None:
         return [None] * len(orders)
-    scores = rehearsal.score([tuple(order) for order in orders], rehearsal.told.mean(axis=0))
+    told = rehearsal.told.mean(axis=0)
+    scores = rehearsal.score([tuple(order) for order in orders], told, None, wishes.weights)
     return [None if np.isnan(score) else score for score in scores.tolist()]
-
-
-def _learned(learned: Iterable[str | int], names: tuple[str, ...]) -> tuple[int, ...]:
-    """Places of the learned tasks."""
-    found = []
-    for task in [learned] if isinstance(learned, str) else learned:
-        if isinstance(task, str) and task not in names:
-            raise ValueError(f"`learned` must be names of tasks ({', '.join(names[:12])}), got {task!r}.")
-        found.append(names.index(task) if isinstance(task, str) else task)
-    places = tuple(visit_order(found, len(names), "learned").tolist())
-    if len(set(places)) < len(places):
-        raise ValueError(f"`learned` must name each task once, got {[names[place] for place in places]}.")
-    if len(places) == len(names):
-        raise ValueError("`learned` must leave at least one task to order, got all of them.")
-    return places
 
 
 def _as_in(order: Sequence[int], rest: Iterable[int]) -> list[int]:

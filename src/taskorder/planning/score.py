@@ -32,15 +32,17 @@ def combined_score(
     orders: Sequence[Order],
     reference: Sequence[Order],
     learned: Sequence[int] = (),
+    weights: Floats | None = None,
 ) -> Floats:
     """The score of each of `orders`; more is better.
 
     values: (B, P) of the rehearsal. reference: the orders that spreads are taken over. learned: what came before.
+    weights: (P,) how much each task counts.
     """
     # a beam knows only the last two tasks of an order that it did not follow
     common = 2 if rehearsal.level == "beam" else None
-    rehearsed = rehearsal.score(orders, values), rehearsal.score(reference, values, common)
-    late = typicality_late(similarity, orders), typicality_late(similarity, reference)
+    rehearsed = rehearsal.score(orders, values, None, weights), rehearsal.score(reference, values, common, weights)
+    late = typicality_late(similarity, orders, weights), typicality_late(similarity, reference, weights)
     apart = dissimilar_neighbors(similarity, orders, learned), dissimilar_neighbors(similarity, reference, learned)
     total = np.zeros(len(orders))
     for part, among in (rehearsed, late, apart):
@@ -50,13 +52,18 @@ def combined_score(
     return total
 
 
-def typicality_late(similarity: Floats, orders: Sequence[Order]) -> Floats:
+def typicality_late(similarity: Floats, orders: Sequence[Order], weights: Floats | None = None) -> Floats:
     """Of each order the sum over steps k = 1, 2, ... of k times the typicality of the task at step k.
+
+    With weights w the typicality of a task is the sum of w times its similarity to all tasks, itself among them: what
+    counts much comes late. With equal weights that adds the same to every order. It was the best of four ways on
+    Fashion-MNIST task sets 0 to 49 with random weights.
 
     >>> typicality_late(np.array([[1, 0.5, 0.5], [0.5, 1, 0], [0.5, 0, 1]]), [(1, 2, 0), (0, 1, 2)])
     array([4.5, 3.5])
     """
-    table = typicality(similarity)[np.array(orders)]
+    typical = typicality(similarity) if weights is None else (similarity + similarity.T) / 2 @ weights / weights.mean()
+    table = typical[np.array(orders)]
     return np.asarray(table @ np.arange(1, table.shape[1] + 1))
 
 

@@ -6,6 +6,7 @@ Only the rows to train on become tasks; a data set's test rows are left for the 
 from __future__ import annotations
 
 import csv
+import itertools
 import tempfile
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskorder.datasets import load
+from taskorder.datasets._cells import is_number
 from taskorder.datasets.dataset import Dataset
 from taskorder.task import Task, align, share_labels
 
@@ -38,17 +40,18 @@ class TaskSpec:
 def read_spec(path: str | Path) -> TaskSpec:
     """The spec in a TOML file: a table [tasks] of lists of classes, or column = "...", or classes_per_task = N."""
     try:
-        values = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        values = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
     except OSError as problem:
         raise ValueError(f"`--tasks` must be a readable TOML file, got {path}: {problem.strerror}.") from None
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise ValueError(f"`--tasks` must be a TOML file, got {path}: {problem}.") from None
     strange = [key for key in values if key not in KEYS]
     if strange or len(values) != 1:
         found = strange[0] if strange else f"{len(values)} keys"
         raise ValueError(f"`{path}` must have one of the keys {', '.join(KEYS)}, got {found}.")
     groups = values.get("tasks", {})
-    if not isinstance(groups, dict) or not all(isinstance(group, list) for group in groups.values()):
+    listed = isinstance(groups, dict) and all(isinstance(group, list) for group in groups.values())
+    if not listed or ("tasks" in values and not groups):
         raise ValueError(f'`{path}` must list the classes of each task, like pets = ["cat", "dog"] below [tasks].')
     column, size = values.get("column"), values.get("classes_per_task", 2)
     if not isinstance(column, str | None) or type(size) is not int:
@@ -59,9 +62,14 @@ def read_spec(path: str | Path) -> TaskSpec:
 def read_tasks(paths: Sequence[str | Path], spec: TaskSpec = TaskSpec()) -> tuple[tuple[Task, ...], tuple[str, ...]]:  # noqa: B008 (frozen)
     """The tasks in one data set, or one task a data set where there are several; and notes."""
     if len(paths) > 1:
+        stems = [Path(path).stem for path in paths]
+        twice = next((stem for stem in stems if stems.count(stem) > 1), None)
+        if twice is not None:
+            raise ValueError(f"`DATA` must be files of different names, got {twice!r} more than once. Rename one.")
         if spec != TaskSpec():
             raise ValueError(f"`--tasks` must be left out with several files, got {len(paths)}: each is a task.")
         tasks = [_whole(load(path), Path(path).stem) for path in paths]
+        _same_columns([Path(path) for path in paths])
     elif spec.column is not None:
         tasks = _by_column(Path(paths[0]), spec.column)
     else:
@@ -69,7 +77,8 @@ def read_tasks(paths: Sequence[str | Path], spec: TaskSpec = TaskSpec()) -> tupl
     if len(tasks) < 2:
         raise ValueError(f"`tasks` must be at least two, got {len(tasks)}: there is nothing to order.")
     notes = []
-    if not set.intersection(*(set(task.own_classes) for task in tasks)):
+    align(tasks)  # what cannot be learned by one network is refused before anything is done to it
+    if any(set(a.own_classes).isdisjoint(b.own_classes) for a, b in itertools.combinations(tasks, 2)):
         tasks = list(share_labels(tasks))
         notes.append("tasks have no class in common: the first class of each shares a label, and so on")
     if tasks[0].inputs.dtype != np.uint8:
@@ -81,6 +90,27 @@ def read_tasks(paths: Sequence[str | Path], spec: TaskSpec = TaskSpec()) -> tupl
 def _whole(data: Dataset, name: str) -> Task:
     """All rows of a data set, with the names of its classes."""
     return Task(name, data.train_inputs, [data.class_names[label] for label in data.train_labels])
+
+
+def _same_columns(paths: Sequence[Path]) -> None:
+    """Refuse tables whose header lines differ: features would be mixed up."""
+    tables = [(path, _column_names(path)) for path in paths if path.suffix.lower() in (".csv", ".tsv")]
+    for path, columns in tables:
+        first, wanted = tables[0]
+        if columns and wanted and columns != wanted:
+            raise ValueError(
+                f"`{path}` must have the columns of {first} ({', '.join(wanted[:12])}) in that order, "
+                f"got {', '.join(columns[:12])}. Name and order them alike."
+            )
+
+
+def _column_names(path: Path) -> list[str]:
+    """The names in the first line of a table that has been read before; none where it holds numbers."""
+    with open(path, newline="", encoding="utf-8-sig") as file:
+        line = next(line for line in file if line.strip())
+    (cells,) = csv.reader([line], delimiter=max(",;\t", key=line.count), skipinitialspace=True)
+    cells = [cell.strip() for cell in cells]
+    return [] if all(map(is_number, cells[:-1])) else cells
 
 
 def _by_classes(data: Dataset, spec: TaskSpec) -> list[Task]:
@@ -96,6 +126,9 @@ def _by_classes(data: Dataset, spec: TaskSpec) -> list[Task]:
         groups = {"-".join(group): group for group in cut}
     tasks = []
     for name, group in groups.items():
+        if len(set(group)) < max(2, len(group)):
+            found = ", ".join(map(repr, group)) or "none"
+            raise ValueError(f"`tasks` must give task {name!r} two different classes or more, got {found}.")
         for one in group:
             if one not in data.class_names:
                 known = ", ".join(data.class_names[:12])
@@ -128,6 +161,11 @@ def _by_column(path: Path, column: str) -> list[Task]:
     for number, row in enumerate(rows, start=2):
         if row and len(row) != len(header):
             raise ValueError(f"`{path}` must have {len(header)} cells in every row, got {len(row)} in line {number}.")
+        if row and not row[place].strip():
+            raise ValueError(
+                f"`{path}` must name a task in column {column!r} of every row, got none in line {number}. "
+                "Fill or drop the row."
+            )
         if row:
             groups.setdefault(row[place], []).append(row[:place] + row[place + 1 :])
     tasks = []

@@ -11,6 +11,7 @@ import csv
 import io
 import json
 import os
+import re
 import stat
 import sys
 import unicodedata
@@ -28,6 +29,9 @@ from taskorder.similarity import _arrays, _delimited
 
 MAX_BYTES = 256 * 2**20
 """Larger files are refused before they are read; 2000 x 2000 numbers with 17 digits take about 80 MB."""
+
+JOINER = re.compile("(?<=[^\x00-\x7f])[\u200c\u200d](?=[^\x00-\x7f])")
+"""What makes one sign of two in emoji and in Persian or Indic scripts; between Latin letters it would only hide."""
 
 
 def read_similarity(
@@ -219,14 +223,21 @@ def _decode(data: bytes, label: str) -> str:
 
 
 def _checked_names(names: Sequence[str], num_tasks: int, label: str) -> tuple[str, ...]:
-    """Unique, nonempty names without control or invisible characters (they would break tables and deceive)."""
+    """Unique, nonempty names without control or invisible characters (they would break tables and deceive).
+
+    Joiners are welcome where a script or an emoji needs them, but no two names may differ in nothing else.
+    """
     try:
         checked = task_names(names, num_tasks)
     except ValueError as problem:
         raise ValueError(str(problem).replace("`names`", f"The task names in `{label}`", 1)) from None
+    seen: dict[str, str] = {}
     for name in checked:
-        if any(unicodedata.category(mark) in ("Cc", "Cf", "Cs", "Zl", "Zp") for mark in name):
+        shown = JOINER.sub("", name)
+        if any(unicodedata.category(mark) in ("Cc", "Cf", "Cs", "Zl", "Zp") for mark in shown):
             raise ValueError(f"`{label}` must have task names of one printable line, got {name!r}. Rename it.")
+        if seen.setdefault(shown, name) != name:
+            raise ValueError(f"`{label}` must have task names that look different, got {name!a} twice. Rename one.")
     return checked
 
 

@@ -1,0 +1,213 @@
+"""What comes first, last or before what, and what counts most: kept by every rule on every way from tasks to a plan."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from taskorder.learners import CallableLearner
+from taskorder.ordering.solve import RULES
+from taskorder.planning.choice import predicted_errors
+from taskorder.planning.plan import plan, study
+from taskorder.planning.score import typicality_late
+from taskorder.planning.wishes import WITHOUT_WEIGHTS, checked_wishes
+from taskorder.records import Plan
+from taskorder.task import Task
+from taskorder.theory.graphs import chain
+
+NAMES = "ABCDEFGHI"
+EVERY = ("auto", "rehearsal", *RULES)
+
+
+def names(count=5):
+    return [Task(name) for name in NAMES[:count]]
+
+
+def black_box(similarity, noise=0.0):
+    """Losses as the theory has them, and noise that depends on all of the past."""
+
+    def answer(learned, test, seed):
+        r = np.ones(len(similarity))
+        for name in learned:
+            r = r - similarity[NAMES.index(name)] * r[NAMES.index(name)]
+        key = [seed, NAMES.index(test), *(NAMES.index(name) for name in learned)]
+        loss = r[NAMES.index(test)] ** 2 + noise * np.random.default_rng(key).random()
+        return {"loss": loss, "chance": 1.0 + noise, "accuracy": np.exp(-loss)}
+
+    return CallableLearner(answer, name="theory")
+
+
+def keeps(order, before=(), first=None, last=None):
+    """By hand, on names."""
+    places = {NAMES[task]: step for step, task in enumerate(order)}
+    return (
+        all(places[a] < places[b] for a, b in before if a in places)
+        and (first is None or places[first] == 0)
+        and (last is None or places[last] == len(order) - 1)
+    )
+
+
+WISHES = [
+    {"before": [("E", "A"), ("D", "A")]},
+    {"first": "C"},
+    {"last": "C"},
+    {"before": [("B", "D")], "first": "E", "last": "A"},
+]
+
+
+@pytest.mark.parametrize("wish", WISHES)
+@pytest.mark.parametrize("rule", EVERY)
+def test_every_rule_keeps_what_was_asked(rule, wish):
+    found = plan(names(), black_box(chain(5, 0.6), noise=0.1), rule=rule, seeds=2, draws=5, **wish)
+    allowed = [order for order in itertools.permutations(range(5)) if keeps(order, **wish)]
+    assert found.order in allowed
+    assert {one.order for one in found.alternatives} <= set(allowed)
+    assert set(found.confidence.as_good) <= set(allowed)
+    assert found.confidence.num_orders == len(allowed)
+    assert [tuple(pair) for pair in found.options["before"]] == wish.get("before", [])
+    assert (found.options["first"], found.options["last"]) == (wish.get("first"), wish.get("last"))
+    assert Plan.from_json(found.to_json()) == found
+
+
+@pytest.mark.parametrize("rule", EVERY)
+def test_wishes_hold_after_tasks_already_learned(rule):
+    wish = {"before": [("B", "A"), ("D", "C")], "last": "C"}
+    found = plan(names(), black_box(chain(5, 0.6)), rule=rule, seeds=1, draws=5, learned=["B"], **wish)
+    assert sorted(found.order) == [0, 2, 3, 4]
+    assert keeps(found.order, **wish)
+    assert found.regret >= 0
+
+
+@pytest.mark.parametrize(("count", "budget"), [(5, 5), (5, 25), (5, 325), (7, 49), (8, 600), (8, 1500)])
+def test_rehearsal_keeps_them_and_its_budget_however_far_it_goes(count, budget):
+    wish = {"before": [("A", "B"), ("C", "B"), ("B", "E")], "first": "D"}
+    C = chain(count, 0.6)
+    how = {"rule": "rehearsal", "seeds": 1, "budget": budget}
+    found = study(names(count), black_box(C, noise=0.05), draws=5, **how, **wish)
+    free = study(names(count), black_box(C, noise=0.05), draws=0, **how)
+    assert keeps(found.plan.order, **wish)
+    assert all(keeps(order, **wish) for order in found.plan.confidence.as_good)
+    assert found.plan.expected is not None
+    assert found.rehearsal.fits <= budget
+    levels = ("tasks", "pairs", "beam", "orders")
+    assert levels.index(found.rehearsal.level) >= levels.index(free.rehearsal.level)
+
+
+def test_fewer_orders_take_fewer_fits():
+    free, tied = (
+        study(names(), black_box(chain(5, 0.6)), seeds=1, budget=None, draws=0, before=before).rehearsal
+        for before in ((), [("A", "B"), ("B", "C")])
+    )
+    assert (free.level, tied.level) == ("orders", "orders")
+    assert tied.fits < free.fits / 2
+
+
+def test_the_best_allowed_order_by_score_is_chosen():
+    wish = {"before": [("E", "A")], "last": "B"}
+    free = study(names(), black_box(chain(5, 0.6)), rule="optimal", seeds=1, draws=0)
+    tied = study(names(), black_box(chain(5, 0.6)), rule="optimal", seeds=1, draws=0, **wish)
+    allowed = [order for order in itertools.permutations(range(5)) if keeps(order, **wish)]
+    assert tied.plan.error == pytest.approx(predicted_errors(chain(5, 0.6), allowed).min(), rel=1e-6)
+    assert tied.plan.error >= free.plan.error
+
+
+def test_equal_weights_change_nothing():
+    for rule in ("rehearsal", "optimal", "max-path", "greedy"):
+        plain, equal = (
+            plan(names(), black_box(chain(5, 0.6), noise=0.1), rule=rule, seeds=2, draws=10, weights=weights)
+            for weights in (None, [1.0] * 5)
+        )
+        assert plain.order == equal.order
+        assert plain.confidence == equal.confidence
+        assert plain.error == pytest.approx(equal.error)
+
+
+@pytest.mark.parametrize("rule", ["auto", "rehearsal", "optimal", "greedy", "max-path", "worst", "random"])
+def test_weights_enter_error_score_and_confidence(rule):
+    C = chain(5, 0.7)
+    weights = np.array([1.0, 1.0, 4.0, 1.0, 0.0])
+    found = plan(names(), black_box(C), rule=rule, seeds=1, draws=5, weights={"C": 4, "E": 0})
+    assert found.error == pytest.approx(predicted_errors(C, [found.order], (), weights)[0], rel=1e-6)
+    assert found.options["weights"] == weights.tolist()
+    for one in found.alternatives:
+        assert one.error == pytest.approx(predicted_errors(C, [one.order], (), weights)[0], rel=1e-6)
+
+
+def test_the_rehearsed_score_is_a_weighted_mean():
+    C, weights = chain(5, 0.7), np.array([1.0, 1.0, 4.0, 1.0, 0.0])
+    found = plan(names(), black_box(C), seeds=1, budget=25, draws=0, weights=weights)
+    accuracy = []
+    for size in (1, 2):
+        r = np.ones(5)
+        for task in found.order[-size:]:
+            r = r - C[task] * r[task]
+        accuracy.append(np.exp(-(r**2)) @ weights / weights.sum())
+    assert found.expected == pytest.approx(np.mean(accuracy))
+
+
+def test_a_task_that_counts_much_comes_last():
+    box = black_box(np.eye(5) * 0.6 + 0.4, noise=0.02)
+    for name in "ABCDE":
+        assert plan(names(), box, seeds=2, draws=0, weights={name: 20}).named_order[-1] == name
+
+
+def test_typicality_by_weights_is_the_plain_one_but_for_a_constant():
+    orders = list(itertools.permutations(range(5)))
+    plain, equal = typicality_late(chain(5, 0.6), orders), typicality_late(chain(5, 0.6), orders, np.full(5, 3.0))
+    assert np.ptp(equal - plain) < 1e-9
+    late = typicality_late(np.eye(5), orders, np.array([1.0, 2.0, 3.0, 4.0, 5.0]))
+    assert orders[int(late.argmax())] == (0, 1, 2, 3, 4)
+
+
+@pytest.mark.parametrize("rule", WITHOUT_WEIGHTS)
+def test_rules_that_cannot_weigh_say_so_before_anything_is_learned(rule):
+    def never(learned, test, seed):
+        raise AssertionError("learned before the check")
+
+    with pytest.raises(ValueError, match=f"left out with rule '{rule}'.* Use rule 'rehearsal' or 'optimal'"):
+        plan(names(), CallableLearner(never), rule=rule, weights=[1, 2, 1, 1, 1])
+
+
+def test_where_one_order_is_left_there_is_nothing_to_be_sure_of():
+    found = plan(names(3), black_box(chain(3, 0.6)), before=[("B", "A"), ("A", "C")], seeds=1, draws=20)
+    assert found.named_order == ("B", "A", "C")
+    assert found.confidence is None
+    assert any("leave only one order" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("wish", "message"),
+    [
+        ({"before": [("A", "B"), ("B", "A")]}, "must not contain a cycle, got A before B before A. Drop one"),
+        ({"before": [("A", "Z")]}, "`before` must name a known task, got 'Z'. Tasks: A, B, C"),
+        ({"before": [("A", "A")]}, "two different tasks"),
+        ({"before": "AB"}, r"pairs \(a, b\) of tasks"),
+        ({"first": "A", "last": "A"}, "`first` and `last` must be different tasks"),
+        ({"first": "A", "before": [("B", "A")]}, "`first` must not contradict `before`, got first A but B before A"),
+        ({"last": "A", "before": [("A", "B")]}, "`last` must not contradict `before`, got last A but A before B"),
+        ({"first": "A", "learned": ["A"]}, "`first` must name a task that is still to be learned"),
+        ({"before": [("B", "A")], "learned": ["A"]}, "which is already in `learned`. Drop the pair, or add B"),
+        ({"weights": [1, 2]}, "one number for each of the 5 tasks, got 2"),
+        ({"weights": {"Z": 2}}, "`weights` must name a known task, got 'Z'"),
+        ({"weights": [0] * 5}, "not all 0"),
+        ({"weights": {"A": float("nan")}}, "`weights` must be at least 0"),
+    ],
+)
+def test_contradictions_are_refused_before_anything_is_learned(wish, message):
+    def never(learned, test, seed):
+        raise AssertionError("learned before the check")
+
+    with pytest.raises(ValueError, match=message):
+        plan(names(), CallableLearner(never), **wish)
+
+
+def test_an_ending_is_worth_learning_if_an_allowed_order_ends_so():
+    wishes = checked_wishes("ABCDE", before=[("A", "C"), ("B", "E")], first="D")
+    allowed = [order for order in itertools.permutations(range(5)) if keeps(order, [("A", "C"), ("B", "E")], "D")]
+    for size in range(1, 6):
+        ends = {order[-size:] for order in allowed}
+        assert ends == {way for way in itertools.permutations(range(5), size) if wishes.may_end(way)}
+    assert wishes.orders(np.random.default_rng(0)) == allowed
+    drawn = checked_wishes(NAMES, before=[("I", "A")], last="C").orders(np.random.default_rng(0))
+    assert len(drawn) == len(set(drawn)) > 600
+    assert all(keeps(order, [("I", "A")], last="C") for order in drawn)
