@@ -1,12 +1,13 @@
 """The engine against the plain loop, side by side in one run.
 
-    python benchmarks/engine.py [steps] [tree] [compile] [memory] [kernels] [--torch]
+    python benchmarks/engine.py [steps] [tree] [compile] [forms] [memory] [kernels] [--torch]
 
 steps  network-steps a second at batch 4 with Adam: ours at several numbers of networks, in the form of convolution
        that the engine chooses; the baseline is the authors' way, one jitted step a batch from a Python loop with
        XLA's own convolution, data already in memory; PyTorch's vmap where asked for (--torch)
 tree   all orders of five tasks: trainings of the order tree against orders trained alone, with evaluation
 compile  seconds that the first call of a shape takes beyond the second, for training and testing
+forms  (CPU) seconds of each form of convolution, three rounds
 memory  a long run in small: what the process holds after a quarter, a half and all of many task sets
 kernels  (GPU) one step of the CNN: gradients of our kernels and of the general form against float32 at its highest
        precision, relative errors; what is left is TF32 that turns ReLUs near zero
@@ -30,7 +31,7 @@ from common import save, show
 from taskorder.neural import runs, settings
 from taskorder.neural.evaluate import evaluate
 from taskorder.neural.nets import Net, cnn, mlp
-from taskorder.neural.ops import conv_form
+from taskorder.neural.ops import CONV_FORMS, _seconds, conv_form
 from taskorder.neural.pools import make_pool
 from taskorder.neural.train import Pool, Recipe, as_floats, cross_entropy, gradient_step, start, train_task
 from taskorder.neural.tree import Curriculum, train_orders
@@ -197,7 +198,7 @@ def steps_table(with_torch: bool) -> list[dict[str, Any]]:
             row = {"net": kind, "form": chosen, "networks": networks, "ours": speed,
                    "plain loop": float(np.median([loop for loop, _ in rounds])), "ratio": float(np.median(ratios)),
                    "least": min(ratios), "most": max(ratios),
-                   "8 passes of bandwidth": speed * size * 32 / rate, "peak MB": peak_memory()}  # fmt: skip
+                   "8 passes of bandwidth": speed * size * 32 / rate, "peak MB so far": peak_memory()}  # fmt: skip
             if with_torch:
                 row["torch vmap"] = torch_vmap(kind, networks, 20 if kind == "mlp" else 5)
             rows.append(row)
@@ -245,6 +246,12 @@ def compile_table() -> list[dict[str, Any]]:
             row[name] = times[0] - times[1]
         rows.append(row)
     return rows
+
+
+def forms_table() -> list[dict[str, Any]]:
+    """Milliseconds of a few passes through the second convolution of the CNN, for each form."""
+    rounds = [{name: _seconds(form, 4) for name, form in CONV_FORMS.items()} for _ in range(ROUNDS)]
+    return [{"form": name, "ms": 1e3 * float(np.median([one[name] for one in rounds]))} for name in CONV_FORMS]
 
 
 def memory_table(batches: int = 200) -> list[dict[str, Any]]:
@@ -296,6 +303,7 @@ def main() -> None:
             "steps": lambda: steps_table("--torch" in sys.argv),
             "tree": tree_table,
             "compile": compile_table,
+            "forms": forms_table,
             "memory": memory_table,
             "kernels": kernels_table,
         }

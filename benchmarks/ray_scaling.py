@@ -16,45 +16,32 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 from common import RESULTS, save, show
 
+from taskorder.cli import main as main_of_taskorder
 from taskorder.datasets import load
 from taskorder.execute import local, ray
-from taskorder.execute.cluster import Share, need_ray
+from taskorder.execute.cluster import LOCAL, Share, need_ray
 from taskorder.execute.training import Training
-from taskorder.neural import settings
+from taskorder.neural import runs, settings
 from taskorder.records import RunSpec
 from taskorder.store import Store
 
 ENGINE = settings.Config(num_sets=16, num_tasks=3, epochs=5)
 
 
-class Squares(Sequence[RunSpec]):
-    """Specs that are made as they are asked for, and cost nothing to run."""
-
-    def __init__(self, count: int) -> None:
-        self.count = count
-
-    def __len__(self) -> int:
-        return self.count
-
-    @overload
-    def __getitem__(self, place: int) -> RunSpec: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[RunSpec]: ...
-    def __getitem__(self, place: int | slice) -> RunSpec | list[RunSpec]:
-        if isinstance(place, int):
-            return RunSpec("square.1", {"x": range(self.count)[place]})
-        return [RunSpec("square.1", {"x": x}) for x in range(*place.indices(self.count))]
+def many(count: int) -> Sequence[RunSpec]:
+    """So many specs of the engine."""
+    return settings.specs(settings.Config(num_sets=count))
 
 
-def square(batch: Sequence[RunSpec]) -> list[dict[str, Any]]:
-    """The work of a spec that costs nothing."""
-    return [{"y": spec.params["x"] ** 2} for spec in batch]
+def nothing(batch: Sequence[RunSpec], report: Any = None) -> list[dict[str, Any]]:
+    """In place of the training: results that cost nothing."""
+    return [{"network_steps": 1, "set": spec.params["set"]} for spec in batch]
 
 
 @contextmanager
@@ -62,7 +49,8 @@ def workers(count: int) -> Iterator[float]:
     """A Ray with so many workers of one CPU; the seconds that it took to start."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     began = time.perf_counter()
-    need_ray().init(num_cpus=count, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+    options = {"include_dashboard": False, "log_to_driver": False, "logging_level": "ERROR"}
+    need_ray().init(address=LOCAL, num_cpus=count, **options)
     try:
         yield time.perf_counter() - began
     finally:
@@ -81,9 +69,9 @@ def overhead_table() -> list[dict[str, Any]]:
     """Specs that cost nothing: all time is ours."""
     rows = []
     with workers(2) as start:
-        timed(ray.complete, Squares(20), square, 1)
+        timed(ray.complete, many(20), nothing, 1)
         for batch_size, count in ((1, 500), (10, 5_000), (100, 20_000)):
-            here, there = (min(timed(one.complete, Squares(count), square, batch_size) for _ in range(3))
+            here, there = (min(timed(one.complete, many(count), nothing, batch_size) for _ in range(3))
                            for one in (local, ray))  # fmt: skip
             rows.append(
                 {
@@ -118,14 +106,40 @@ def scaling_table() -> list[dict[str, Any]]:
 
 
 def memory_table(counts: Sequence[int]) -> list[dict[str, Any]]:
-    """The most memory that the driver had, each in a process of its own."""
+    """The most memory that the driver had, each in a process of its own, into a store on disk, in batches of 1,000.
+
+    On Ray with two workers, and the command `taskorder run` in one process, new and once more when all is done.
+    """
     rows = []
-    for count in counts:
-        command = [sys.executable, __file__, "--driver", str(count)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
-        megabytes, seconds = map(float, done.stdout.split())
-        rows.append({"specs": count, "driver's peak, MB": megabytes, "s": seconds, "ms a spec": 1e3 * seconds / count})
+    for driver in DRIVERS:
+        for count in counts:
+            command = [sys.executable, __file__, "--driver", driver, str(count)]
+            done = subprocess.run(command, capture_output=True, text=True, check=True)
+            for line in done.stdout.splitlines():
+                what, megabytes, seconds = json.loads(line)
+                rows.append({"driver": what, "specs": count, "peak, MB": megabytes, "s": seconds,
+                             "ms a spec": 1e3 * seconds / count})  # fmt: skip
     return rows
+
+
+def _drive_ray(count: int) -> Iterator[tuple[str, float]]:
+    with workers(2):
+        yield "Ray", timed(ray.complete, many(count), nothing, 1_000)
+
+
+def _drive_command(count: int) -> Iterator[tuple[str, float]]:
+    runs.run_batch = nothing
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "many.toml").write_text(f"num_sets = {count}\n")
+        words = ["run", f"{folder}/many.toml", "--store", f"{folder}/s.sqlite", "--batch", "1000"]
+        for what in ("taskorder run", "the same again"):
+            began = time.perf_counter()
+            with redirect_stdout(sys.stderr):
+                assert main_of_taskorder(words) == 0
+            yield what, time.perf_counter() - began
+
+
+DRIVERS = {"ray": _drive_ray, "command": _drive_command}
 
 
 def model_table() -> list[dict[str, Any]]:
@@ -165,12 +179,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("sections", nargs="*", help="overhead, scaling, model, memory; all by default")
     parser.add_argument("--million", action="store_true", help="a million specs too")
-    parser.add_argument("--driver", type=int, help=argparse.SUPPRESS)
+    parser.add_argument("--driver", nargs=2, help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.driver:
-        with workers(2):
-            seconds = timed(ray.complete, Squares(args.driver), square, 1_000)
-        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, seconds)
+        for what, seconds in DRIVERS[args.driver[0]](int(args.driver[1])):
+            print(json.dumps([what, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, seconds]), flush=True)
         return
     print(f"load {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores, {Share()}")
     makers = {

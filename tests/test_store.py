@@ -116,3 +116,20 @@ def test_a_killed_run_loses_nothing_that_was_finished(tmp_path):
         assert 5 <= 400 - len(left) < 400
         results = run(specs, square, store)
         assert [result["y"] for result in results] == [x * x for x in range(400)]
+
+
+def test_a_request_is_the_same_in_whatever_order_its_settings_come():
+    """A mutant that did not sort the keys once survived."""
+    with Store() as store:
+        store.request("a", {"k": 1, "j": 2}, SPECS[:2])
+        store.request("b", {"j": 2, "k": 1}, SPECS[:2])
+        assert [request.name for request in store.requests()] == ["b"]
+
+
+def test_a_batch_has_as_many_results_as_specs_and_shares_its_seconds():
+    with Store() as store:
+        with pytest.raises(ValueError, match="shorter"):
+            store.put(SPECS[:2], [{"y": 0}], 1.0)
+        assert store.missing(SPECS[:2]) == SPECS[:2]
+        store.put(SPECS[:1], [{"y": 0}], 3.0)
+        assert store.seconds(SPECS) == 3.0

@@ -1,8 +1,11 @@
 """Files that are old, new, foreign, damaged or out of room."""
 
+import json
 import sqlite3
 import subprocess
 import sys
+import tracemalloc
+from collections.abc import Sequence
 
 import pytest
 
@@ -164,6 +167,50 @@ def test_requests_are_kept_once(tmp_path):
             store.request(name, config, SPECS[:3])
         assert [(request.name, request.config) for request in store.requests()] == [("b", {"k": 2}), ("a", {"k": 1})]
         assert store.requests()[0].digests == tuple(spec.digest for spec in SPECS[:3])
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 2500])
+def test_requests_of_any_length(tmp_path, count):
+    specs = [RunSpec("square.1", {"x": x}) for x in range(count)]
+    with Store(tmp_path / "s") as store:
+        store.request("a", {"k": 1}, specs)
+        assert store.requests()[0].digests == tuple(spec.digest for spec in specs)
+
+
+def test_requests_that_were_written_whole_are_read(tmp_path):
+    digests = json.dumps([spec.digest for spec in SPECS])
+    with Store(tmp_path / "s") as store:
+        store._db.execute("insert into requests values (?, ?, ?)", ("a", '{"k": 1}', digests))
+        assert store.requests()[0].digests == tuple(spec.digest for spec in SPECS)
+        store.request("a", {"k": 1}, SPECS[:2])
+        assert [len(request.digests) for request in store.requests()] == [2]
+
+
+def test_a_request_takes_no_memory(tmp_path):
+    class Many(Sequence):
+        def __len__(self):
+            return 5_000
+
+        def __getitem__(self, place):
+            return RunSpec("square.1", {"x": range(5_000)[place]})
+
+    with Store(tmp_path / "s") as store:
+        tracemalloc.start()
+        try:
+            store.request("a", {"k": 1}, Many())
+            store.inputs(Many())
+            assert tracemalloc.get_traced_memory()[1] < 100_000  # the list of digests alone would take 500,000
+        finally:
+            tracemalloc.stop()
+
+
+def test_the_data_behind_results(tmp_path):
+    with Store(tmp_path / "s") as store:
+        store.put(SPECS[:2], [{"y": 1}] * 2, 1.0, inputs="abc")
+        store.put(SPECS[2:3], [{"y": 1}], 1.0, inputs="def")
+        assert store.inputs(SPECS[:2]) == {"abc"}
+        assert store.inputs(SPECS) == {"abc", "def"}
+        assert store.inputs(SPECS[5:]) == set()
 
 
 def test_numbers_must_be_finite(tmp_path):

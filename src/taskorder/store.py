@@ -39,6 +39,7 @@ SECOND = (
     "failed text not null, version text not null, device text not null) without rowid",
     "create table requests (name text not null, config text primary key, digests text not null)",
 )
+NO_DIGEST = "0" * 64
 WAIT_SECONDS = 60.0
 """How long a process waits for another one that writes."""
 
@@ -161,11 +162,21 @@ class Store:
         with self._writing():
             self._db.execute("insert or replace into failures values (?, ?, ?, ?, ?, ?, ?)", row)
 
-    def request(self, name: str, config: Mapping[str, Any], specs: Iterable[RunSpec]) -> None:
-        """Keep what was asked for, so that anybody can see how much of it is done."""
-        row = name, _text(config), _text([spec.digest for spec in specs])
+    def request(self, name: str, config: Mapping[str, Any], specs: Sequence[RunSpec]) -> None:
+        """Keep what was asked for, so that anybody can see how much of it is done.
+
+        The digests are a JSON list that is written piece by piece, for there may be millions.
+        """
         with self._writing():
-            self._db.execute("insert or replace into requests values (?, ?, ?)", row)
+            size = max(len(_text([NO_DIGEST])) * len(specs), len("[]"))  # a comma and a space stand for two brackets
+            row = name, _text(config), size
+            place = self._db.execute("insert or replace into requests values (?, ?, zeroblob(?))", row).lastrowid
+            assert place is not None
+            with self._db.blobopen("requests", "digests", place) as paper:
+                paper.write(b"[")
+                for number, spec in enumerate(specs):
+                    paper.write(f'{", " if number else ""}"{spec.digest}"'.encode())
+                paper.write(b"]")
 
     def forget(self, specs: Iterable[RunSpec]) -> None:
         """Drop what is known of `specs`, so that they are run anew."""
@@ -187,6 +198,12 @@ class Store:
         with self._guard():
             return [spec for spec in specs if self._db.execute(ask, (spec.digest,)).fetchone() is None]
 
+    def inputs(self, specs: Iterable[RunSpec]) -> set[str]:
+        """Digests of the data that the results of `specs` were made from."""
+        ask = "select inputs from results where digest = ?"
+        with self._guard():
+            return {inputs for spec in specs for (inputs,) in self._db.execute(ask, (spec.digest,))}
+
     def seconds(self, specs: Iterable[RunSpec]) -> float:
         """What the results of `specs` took, in all."""
         spent = dict(self._read("select digest, seconds from results"))
@@ -195,30 +212,38 @@ class Store:
     def entries(self) -> list[Entry]:
         """All that is finished, without the results."""
         rows = self._read(
-            "select digest, kind, params, seconds, version, inputs, device, finished, "
-            "coalesce(json_extract(result, '$.network_steps'), 0) from results"
+            "select digest, cast(kind as text), params, cast(seconds as real), cast(version as text), "
+            "cast(inputs as text), cast(device as text), cast(finished as text), "
+            "cast(coalesce(json_extract(result, '$.network_steps'), 0) as integer) from results"
         )
         return [Entry(digest, kind, self._parsed(params), *rest) for digest, kind, params, *rest in rows]
 
     def failures(self) -> list[Failure]:
         """All that failed and has no result."""
-        rows = self._read("select digest, kind, params, error, failed from failures")
+        rows = self._read("select digest, kind, params, cast(error as text), cast(failed as text) from failures")
         return [Failure(digest, kind, self._parsed(params), *rest) for digest, kind, params, *rest in rows]
 
     def requests(self) -> list[Request]:
         """All that was asked for, the latest last."""
-        rows = self._read("select name, config, digests from requests order by rowid")
-        return [Request(name, self._parsed(config), tuple(self._parsed(digests))) for name, config, digests in rows]
+        rows = self._read("select cast(name as text), config, digests from requests order by rowid")
+        return [
+            Request(name, self._parsed(config), tuple(map(str, self._parsed(digests, list))))
+            for name, config, digests in rows
+        ]
 
     def _read(self, query: str, *values: Any) -> list[Any]:
         with self._guard():
             return self._db.execute(query, values).fetchall()
 
-    def _parsed(self, text: str) -> Any:
+    def _parsed(self, text: Any, kind: type = dict) -> Any:
+        """The JSON object or list in a cell; SQLite lets any cell hold anything."""
         try:
-            return json.loads(text)
-        except ValueError:
-            raise StoreError(f"`store` must hold JSON values, got {self.path} with others: it is damaged.") from None
+            found = json.loads(text)
+        except (TypeError, ValueError, RecursionError):
+            found = None
+        if not isinstance(found, kind):
+            raise StoreError(f"`store` must hold JSON values, got {self.path} with others: it is damaged.")
+        return found
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

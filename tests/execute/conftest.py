@@ -1,6 +1,8 @@
 """A Ray cluster of several machines, all of them this one."""
 
 import os
+import socket
+import sys
 import time
 import warnings
 from pathlib import Path
@@ -15,21 +17,45 @@ def add_machine(cluster, **more):
     """One more machine, with one CPU."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", r"os\.fork")  # JAX, if an earlier test has used it in this process
+        warnings.simplefilter("ignore", ResourceWarning)  # Ray leaves files open for the server of clients
         return cluster.add_node(num_cpus=1, object_store_memory=ROOM, **more)
 
 
-@pytest.fixture(scope="module")
-def machines():
-    """Two machines with one CPU each; tests may add others, and take away those that they have added."""
+def environment(**more):
+    """For other processes: they find the package, and Ray tells nobody of it."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "RAY_USAGE_STATS_ENABLED": "0", **more}
+
+
+def free_port():
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+@pytest.fixture(scope="package")
+def cache(tmp_path_factory):
+    """A folder for what JAX compiles, shared by all processes here."""
+    return str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(scope="package")
+def machines(cache):
+    """Two machines with one CPU each; tests may add others, and take away those that they have added.
+
+    `machines.outside` is the address for who comes from outside.
+    """
     ray = pytest.importorskip("ray")
     from ray.cluster_utils import Cluster
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        patch.setenv("XDG_CACHE_HOME", cache)
         cluster = Cluster()
+        port = free_port()
+        cluster.outside = f"ray://127.0.0.1:{port}"
         try:
-            add_machine(cluster, include_dashboard=False)
+            add_machine(cluster, include_dashboard=False, ray_client_server_port=port)
             add_machine(cluster)
             ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
             yield cluster
@@ -61,6 +87,20 @@ def offspring(pid):
         found |= grown
         grown = {child for child, parent in parents.items() if parent in found} - found
     return found - {pid}
+
+
+def wait_for(path, count, process):
+    """Until a process has so many results in its store."""
+    from taskorder.store import Store
+
+    end = time.monotonic() + 200
+    while time.monotonic() < end and process.poll() is None:
+        if path.exists():
+            with Store(path) as store:
+                if len(store.entries()) >= count:
+                    return
+        time.sleep(0.05)
+    raise AssertionError(f"no {count} results came: {process.communicate()}")
 
 
 def still_there(pids, seconds=60):

@@ -1,9 +1,6 @@
 """What every executor must do: the same calls give the same store, here and on Ray."""
 
-import hashlib
-import json
 import os
-import subprocess
 import sys
 
 import numpy as np
@@ -136,52 +133,11 @@ def test_arrays_that_a_batch_needs_are_shared_and_cannot_be_written(machines):
 
     def look_up(batch):
         assert not table.flags.writeable
-        return [{"y": table[spec.params["x"]], "where": os.environ["NPROC"]} for spec in batch]
+        return [{"y": table[spec.params["x"]], "threads": os.environ["NPROC"], "pid": os.getpid()} for spec in batch]
 
     with Store() as store:
         assert complete(SPECS, look_up, store, batch_size=2) == 0
-        assert store.get(SPECS) == [{"y": float(x), "where": "1"} for x in range(23)]
-
-
-ENGINE = """
-import hashlib, json, sys
-from importlib import import_module
-from taskorder.datasets import load
-from taskorder.execute.training import Training
-from taskorder.neural import settings
-from taskorder.store import Store
-specs = settings.specs(settings.Config(**json.loads(sys.argv[2])))
-with Store() as store:
-    complete = import_module(f"taskorder.execute.{sys.argv[1]}").complete
-    assert complete(specs, Training(load("digits")), store, batch_size=2) == 0
-    print(hashlib.sha256(json.dumps(store.get(specs)).encode()).hexdigest())
-"""
-
-
-@pytest.mark.slow
-def test_the_engine_gives_the_same_bits_with_one_or_two_threads_and_on_one_two_or_three_machines(machines, request):
-    pytest.importorskip("jax")
-    pytest.importorskip("sklearn")
-    from taskorder.datasets import load
-    from taskorder.execute.ray import complete
-    from taskorder.execute.training import Training
-    from taskorder.neural import settings
-
-    config = {"num_sets": 6, "num_tasks": 2, "epochs": 1, "fraction": 0.2}
-    specs = settings.specs(settings.Config(**config))
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    tables = {}
-    for executor, threads in (("local", "1"), ("local", "2"), ("ray", "1")):
-        command = [sys.executable, "-c", ENGINE, executor, json.dumps(config)]
-        done = subprocess.run(command, env={**environment, "NPROC": threads}, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        tables[executor, threads] = done.stdout.strip()
-    training = Training(load("digits"))
-    for num_machines in (2, 3):
-        if num_machines == 3:
-            request.getfixturevalue("third")
-        with Store() as store:
-            assert complete(specs, training, store, batch_size=2, device=training.device) == 0
-            tables[num_machines] = hashlib.sha256(json.dumps(store.get(specs)).encode()).hexdigest()
-            assert all(entry.device.startswith("cpu: ") for entry in store.entries())
-    assert len(set(tables.values())) == 1, tables
+        results = store.get(SPECS)
+    assert [result["y"] for result in results] == list(range(23))
+    assert {result["threads"] for result in results} == {"1"}
+    assert len({result["pid"] for result in results}) <= 2  # processes are used again, with what they have compiled

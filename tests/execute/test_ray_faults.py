@@ -5,24 +5,22 @@ import signal
 import subprocess
 import sys
 import time
-from importlib.util import find_spec
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from taskorder.cli import main
 from taskorder.execute.local import complete as complete_here
 from taskorder.records import RunSpec
 from taskorder.store import Store
 
-from .conftest import add_machine, offspring, still_there
+from .conftest import add_machine, environment, free_port, offspring, still_there, wait_for
 
 ray = pytest.importorskip("ray")
 from taskorder.execute.cluster import TRIES, Share  # noqa: E402
 from taskorder.execute.ray import complete  # noqa: E402
 
 SPECS = [RunSpec("square.1", {"x": x}) for x in range(24)]
-ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "RAY_USAGE_STATS_ENABLED": "0"}
 
 
 @pytest.fixture(autouse=True)
@@ -110,7 +108,7 @@ def test_a_slow_machine_gets_less_to_do(machines):
 
     def work(batch):
         slow = "TASKORDER_TEST_SLOW" in os.environ
-        time.sleep(3.0 if slow else 0.1)
+        time.sleep(2.0 if slow else 0.1)
         return [{"slow": slow} for _ in batch]
 
     try:
@@ -176,9 +174,9 @@ def test_a_worker_that_runs_out_of_memory_loses_its_spec_and_no_other():
     if free < 8_000_000:
         pytest.skip("needs 8 GB of free memory")
     limit = (total - free + 2_000_000) / total
-    environment = {**ENVIRONMENT, "RAY_memory_usage_threshold": f"{limit:.4f}", "RAY_memory_monitor_refresh_ms": "50"}
+    watched = environment(RAY_memory_usage_threshold=f"{limit:.4f}", RAY_memory_monitor_refresh_ms="50")
     script = HOG.replace("MANY", "50")
-    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, "-c", script], env=watched, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr
     num_failed, error, missing = done.stdout.splitlines()
     assert (num_failed, missing) == ("1", "[3]")
@@ -187,35 +185,34 @@ def test_a_worker_that_runs_out_of_memory_loses_its_spec_and_no_other():
 
 SLOW_SQUARES = """
 import sys, time
+from taskorder.execute import cluster
 from taskorder.execute.ray import complete
 from taskorder.records import RunSpec
 from taskorder.store import Store
 
+cluster.REACHED_SECONDS, cluster.ASKED_AGAIN_SECONDS = 3.0, 0.5
+
 def work(batch):
-    time.sleep(0.3)
+    time.sleep(seconds)
     return [{"y": spec.params["x"] ** 2} for spec in batch]
 
-with Store(sys.argv[1]) as store:
-    complete([RunSpec("square.1", {"x": x}) for x in range(24)], work, store, batch_size=1)
+seconds = float(sys.argv[3])
+with Store(sys.argv[1]) as store, cluster.connected(sys.argv[2]):
+    try:
+        complete([RunSpec("square.1", {"x": x}) for x in range(24)], work, store, batch_size=1)
+    except cluster.HeadLost as problem:
+        sys.exit(str(problem))
 """
 
 
-def wait_for(path, count, process):
-    """Until so many results are in the store."""
-    end = time.monotonic() + 200
-    while time.monotonic() < end and process.poll() is None:
-        if path.exists():
-            with Store(path) as store:
-                if len(store.entries()) >= count:
-                    return
-        time.sleep(0.05)
-    raise AssertionError(f"no {count} results came: {process.communicate()}")
+def slow_squares(path, address, seconds=0.3, **more):
+    command = [sys.executable, "-c", SLOW_SQUARES, str(path), address, str(seconds)]
+    return subprocess.Popen(command, env=environment(**more), stderr=subprocess.PIPE, text=True)
 
 
-def test_a_driver_that_is_killed_leaves_its_results_and_no_process(tmp_path):
+def test_a_driver_that_is_killed_leaves_its_results_and_no_process_and_another_goes_on(machines, tmp_path):
     path = tmp_path / "s.sqlite"
-    command = [sys.executable, "-c", SLOW_SQUARES, str(path)]
-    process = subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process = slow_squares(path, "local")
     wait_for(path, 3, process)
     # Two agents of Ray's own look only now and then whether they are alone, and end after a minute.
     below = {pid for pid in offspring(process.pid) if b"Agent" not in Path(f"/proc/{pid}/cmdline").read_bytes()}
@@ -226,38 +223,46 @@ def test_a_driver_that_is_killed_leaves_its_results_and_no_process(tmp_path):
     with Store(path) as store:
         kept = {entry.digest: entry.finished for entry in store.entries()}
         assert 3 <= len(kept) < 24
-    done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
-    with Store(path) as store:
+        assert complete(SPECS, square, store, batch_size=1) == 0
         assert store.get(SPECS) == squares()
         assert kept.items() <= {entry.digest: entry.finished for entry in store.entries()}.items()  # none again
 
 
-TINY = "dataset = 'digits'\nnum_sets = 6\nnum_tasks = 2\nepochs = 1\nfraction = 0.2\n"
+HEAD = """
+import sys, time
+from ray.cluster_utils import Cluster
+cluster = Cluster()
+cluster.add_node(num_cpus=2, include_dashboard=False, object_store_memory=80 * 2**20, ray_client_server_port=PORT)
+print(cluster.address, flush=True)
+sys.stdin.read()
+"""
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(find_spec("jax") is None or find_spec("sklearn") is None, reason="needs the engine")
-def test_ctrl_c_ends_a_run_on_ray_and_the_same_command_finishes_it(tmp_path, capsys):
-    (tmp_path / "tiny.toml").write_text(TINY)
-    environment = {**ENVIRONMENT, "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    command = [sys.executable, "-m", "taskorder", "run", str(tmp_path / "tiny.toml"), "--store"]
-    path, whole = tmp_path / "ray.sqlite", tmp_path / "whole.sqlite"
-    process = subprocess.Popen([*command, str(path), "--ray"], env=environment, stderr=subprocess.PIPE, text=True)
-    wait_for(path, 1, process)
-    below = offspring(process.pid)
-    process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=120)
-    assert process.returncode == 130, said
-    assert "the same command goes on from there" in said
-    assert len(below) > 3
-    assert still_there(below) == set()
-    with Store(path) as store:
-        assert 1 <= len(store.entries()) < 6
-    for more in ([str(path), "--ray"], [str(whole)]):
-        done = subprocess.run([*command, *more], env=environment, capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stderr
-        assert "6 of 6 done, 0 failed" in done.stdout
-    for store in (path, whole):
-        assert main(["export", str(store), "-o", f"{store}.csv"]) == 0
-    assert Path(f"{path}.csv").read_bytes() == Path(f"{whole}.csv").read_bytes()
+def test_a_head_that_dies_is_one_line_and_the_results_are_kept(tmp_path):
+    """For a driver that finds the cluster by itself, and for one that comes from outside."""
+    port = free_port()
+    script = HEAD.replace("PORT", str(port))
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
+    head = subprocess.Popen([sys.executable, "-c", script], env=environment(), **pipes)
+    quick = {"RAY_ADDRESS": head.stdout.readline().strip(), "RAY_CLIENT_RECONNECT_GRACE_PERIOD": "3"}
+    drivers = {}
+    try:
+        for address in ("auto", f"ray://127.0.0.1:{port}"):
+            path = tmp_path / f"{len(drivers)}.sqlite"
+            drivers[path] = slow_squares(path, address, seconds=2.0, **quick)
+            wait_for(path, 1, drivers[path])
+    finally:
+        for pid in {*offspring(head.pid), head.pid}:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        head.communicate()
+    for path, driver in drivers.items():
+        _, said = driver.communicate(timeout=50)  # Ray itself would end it after 60 seconds
+        assert driver.returncode == 1
+        assert "the head of the Ray cluster must answer, got nothing from" in said.splitlines()[-1]
+        assert "Traceback" not in said
+        with Store(path) as store:
+            assert 1 <= len(store.entries()) < 24
+            assert store.failures() == []
+            assert complete_here(SPECS, square, store) == 0
+            assert store.get(SPECS) == squares()

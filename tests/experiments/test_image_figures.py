@@ -81,7 +81,7 @@ def test_the_configs_of_the_repository_are_the_runs_of_the_figures():
     assert settings.specs(read_config(CONFIGS / "fig1c.toml")) == fig1c.specs(fig1c.Config())
     seeds = [
         spec
-        for name in ("fashion-mnist", "cifar10")
+        for name in ("fashion-mnist", "cifar10", "cifar100")
         for spec in settings.specs(read_config(CONFIGS / f"{name}-seeds.toml"))
     ]
     assert seeds == noise_ceiling.specs(noise_ceiling.Config())

@@ -7,8 +7,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Sequence
-from contextlib import redirect_stdout
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -20,6 +20,7 @@ from taskorder.cli.output import CANNOT_WRITE, INTERRUPTED, say
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
+    from taskorder.execute.cluster import Share
     from taskorder.neural.settings import Config
     from taskorder.neural.tree import Work
     from taskorder.records import RunSpec
@@ -59,39 +60,72 @@ def add(commands: Any) -> None:
     add("config", metavar="CONFIG.toml", help="what to run")
     add("--store", metavar="FILE", help="where results are kept (results/CONFIG.sqlite)")
     add("--batch", type=int, metavar="N", help="task sets to train together (1 on a CPU, else what fits the device)")
+    add_ray(parser)
+    parser.set_defaults(run=run)
+
+
+def add_ray(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a command that can run on Ray."""
+    add = parser.add_argument
     add("--ray", nargs="?", const="local", type=_address, metavar="ADDRESS", help="run on Ray: here, auto or ray://...")
     add("--cpus-per-worker", type=float, metavar="N", help="CPUs for each worker of Ray (1)")
     add("--gpus-per-worker", type=float, metavar="N", help="GPUs for each worker of Ray, or a share like 0.5 (0)")
-    parser.set_defaults(run=run)
 
 
 def _address(text: str) -> str:
     if text in ("local", "auto") or ":" in text:
         return text
     raise argparse.ArgumentTypeError(
-        f"`--ray` must be alone or have local, auto, HOST:PORT or ray://HOST:PORT, got {text!r}. Put CONFIG.toml first."
+        f"`--ray` must be alone or have local, auto, HOST:PORT or ray://HOST:PORT, got {text!r}. "
+        "Put the file before it, or a word like --ray=auto."
     )
+
+
+def share_of(args: argparse.Namespace) -> Share | None:
+    """What each worker of Ray is to have; None where Ray is not asked for."""
+    given = {"cpus": args.cpus_per_worker, "gpus": args.gpus_per_worker}
+    wanted = {name: number for name, number in given.items() if number is not None}
+    if args.ray is None:
+        for name in wanted:
+            raise ValueError(f"`--{name}-per-worker` must come with --ray, got it alone.")
+        return None
+    from taskorder.execute.cluster import Share
+
+    return Share(**wanted)
+
+
+@contextmanager
+def on_ray(address: str, share: Share) -> Iterator[None]:
+    """Ray at the address, which speaks on stderr; a word where nothing there is large enough for a worker yet."""
+    from taskorder.execute.cluster import LOCAL, connected
+
+    with redirect_stdout(sys.stderr), connected(address, share):
+        if address != LOCAL and not share.workers():
+            say(f"no machine of the cluster has {share.cpus:g} CPUs and {share.gpus:g} GPUs free; waiting for one")
+        yield
 
 
 def run(args: argparse.Namespace) -> tuple[int, str]:
     """The exit code and what to print."""
+    from taskorder.execute.cluster import HeadLost
     from taskorder.store import Store, StoreError
 
     name = Path(args.config).stem
     path = Path(args.store) if args.store is not None else Path("results") / f"{name}.sqlite"
     if args.batch is not None and args.batch < 1:
         raise ValueError(f"`--batch` must be at least 1, got {args.batch}.")
-    for flag, given in (("cpus", args.cpus_per_worker), ("gpus", args.gpus_per_worker)):
-        if given is not None and args.ray is None:
-            raise ValueError(f"`--{flag}-per-worker` must come with --ray, got it alone.")
+    share = share_of(args)
     if find_spec("jax") is None:
         raise ValueError('The JAX engine is not installed. Install it with: pip install "taskorder[neural]".')
     try:
         with Store(path) as store:
-            num_failed, summary = _run(args, name, store)
+            num_failed, summary = _run(args, name, store, share)
     except StoreError as problem:
         say(f"error: {problem}")
         return CANNOT_WRITE, ""
+    except HeadLost as problem:
+        say(f"error: {problem}")
+        return FAILED, ""
     except KeyboardInterrupt:
         say(f"interrupted; what is finished is kept in {path}, and the same command goes on from there")
         return INTERRUPTED, ""
@@ -100,7 +134,7 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     return FAILED if num_failed else 0, summary
 
 
-def _run(args: argparse.Namespace, name: str, store: Store) -> tuple[int, str]:
+def _run(args: argparse.Namespace, name: str, store: Store, share: Share | None) -> tuple[int, str]:
     """How many specs failed, and what to print."""
     from dataclasses import asdict
 
@@ -111,18 +145,26 @@ def _run(args: argparse.Namespace, name: str, store: Store) -> tuple[int, str]:
     specs = settings.specs(config)
     inputs = runs.inputs_digest(config.dataset)
     runs.task_set_of(specs[0])
-    _same_data(store, specs, inputs)
+    if store.inputs(specs) - {inputs}:
+        raise ValueError(
+            f"`--store` must hold results from the same data, got {store.path} from data that have changed since. "
+            "Choose another with --store FILE."
+        )
     store.request(name, asdict(config), specs)
-    meter = _Meter(sum(map(settings.num_trainings, store.missing(specs))), name, draw=sys.stderr.isatty())
+    meter = _Meter(settings.num_trainings(specs[0]), name, draw=sys.stderr.isatty())
     how: dict[str, Any] = {"report": meter.specs, "keep_going": True, "inputs": inputs}
-    num_failed = (_here if args.ray is None else _on_ray)(args, config, specs, store, meter, how)
-    done = len(specs) - len(store.missing(specs))
+    if share is None:
+        num_failed = _here(config, args.batch, specs, store, meter, how)
+    else:
+        with on_ray(args.ray, share):
+            num_failed = _there(config, args.batch, specs, store, meter, {**how, "share": share})
+    done = len(specs) - num_failed
     pace = f"; {meter.pace()}" if meter.network_steps else ""
     return num_failed, f"{name}: {done} of {len(specs)} done, {num_failed} failed, in {store.path}{pace}\n"
 
 
 def _here(
-    args: argparse.Namespace, config: Config, specs: Sequence[RunSpec], store: Store, meter: _Meter, how: dict[str, Any]
+    config: Config, batch: int | None, specs: Sequence[RunSpec], store: Store, meter: _Meter, how: dict[str, Any]
 ) -> int:
     """How many specs failed in this process."""
     from taskorder.execute.local import complete
@@ -135,45 +177,26 @@ def _here(
         return results
 
     keep_compiled()
-    batch_size = args.batch or runs.specs_at_once(config)
+    batch_size = batch or runs.specs_at_once(config)
     with meter:
         return complete(specs, run_batch, store, batch_size=batch_size, device=runs.device_name(), **how)
 
 
-def _on_ray(
-    args: argparse.Namespace, config: Config, specs: Sequence[RunSpec], store: Store, meter: _Meter, how: dict[str, Any]
+def _there(
+    config: Config, batch: int | None, specs: Sequence[RunSpec], store: Store, meter: _Meter, how: dict[str, Any]
 ) -> int:
     """How many specs failed on the workers of Ray."""
-    from taskorder.execute import ray
-    from taskorder.execute.cluster import LOCAL, Share, connected
+    from taskorder.execute.ray import complete
     from taskorder.execute.training import Training
-    from taskorder.neural import runs, settings
+    from taskorder.neural import runs
 
-    given = {"cpus": args.cpus_per_worker, "gpus": args.gpus_per_worker}
-    share = Share(**{name: number for name, number in given.items() if number is not None})
-    with redirect_stdout(sys.stderr), connected(args.ray, share):  # Ray tells of lost workers on stdout
-        if args.ray != LOCAL and not share.workers():
-            say(f"no machine of the cluster has {share.cpus:g} CPUs and {share.gpus:g} GPUs free; waiting for one")
-        training = Training(runs.dataset_of(config.dataset))
-        batch_size = args.batch or partial(training.specs_at_once, config)
+    def finished(batch: Sequence[RunSpec], results: Sequence[dict[str, Any]]) -> None:
+        meter.end_specs(len(batch), sum(result["network_steps"] for result in results))
 
-        def finished(batch: Sequence[RunSpec], results: Sequence[dict[str, Any]]) -> None:
-            steps = sum(result["network_steps"] for result in results)
-            meter.add(sum(map(settings.num_trainings, batch)), steps)
-
-        how |= {"batch_size": batch_size, "device": training.device, "finished": finished}
-        with meter:
-            return ray.complete(specs, training, store, share=share, **how)
-
-
-def _same_data(store: Store, specs: Sequence[RunSpec], inputs: str) -> None:
-    """Refuse to mix results from different data."""
-    wanted = {spec.digest for spec in specs}
-    if {entry.inputs for entry in store.entries() if entry.digest in wanted} - {inputs}:
-        raise ValueError(
-            f"`--store` must hold results from the same data, got {store.path} from data that have changed since. "
-            "Choose another with --store FILE."
-        )
+    training = Training(runs.dataset_of(config.dataset))
+    batch_size = batch or partial(training.specs_at_once, config)
+    with meter:
+        return complete(specs, training, store, batch_size=batch_size, device=training.device, finished=finished, **how)
 
 
 class _Meter:
@@ -183,11 +206,11 @@ class _Meter:
     of JAX, which swallows it. A second one kills at once.
     """
 
-    def __init__(self, num_trainings: int, label: str, *, draw: bool) -> None:
+    def __init__(self, trainings_each: int, label: str, *, draw: bool) -> None:
         self.network_steps = 0
         self._trainings = 0
         self._batch: tuple[int, int] = (0, 0)
-        self._total = num_trainings
+        self._each, self._total = trainings_each, 0
         self._specs = ""
         self._label = label
         self._draw = draw
@@ -217,6 +240,7 @@ class _Meter:
     def specs(self, done: int, total: int) -> None:
         """`done` of `total` specs are in the store, here or by another process."""
         self._specs = f"{done} of {total} done"
+        self._total = self._total or (total - done) * self._each
         self._batch = (0, 0)  # a batch that failed counts for nothing
         self._show()
 
@@ -227,11 +251,14 @@ class _Meter:
 
     def end_batch(self) -> None:
         """The batch in training is through."""
-        self.add(*self._batch)
+        self._add(*self._batch)
         self._batch = (0, 0)
 
-    def add(self, trainings: int, network_steps: int) -> None:
-        """So much is through, here or elsewhere."""
+    def end_specs(self, count: int, network_steps: int) -> None:
+        """So many specs are through, elsewhere."""
+        self._add(count * self._each, network_steps)
+
+    def _add(self, trainings: int, network_steps: int) -> None:
         self._trainings += trainings
         self.network_steps += network_steps
 

@@ -11,9 +11,10 @@ import math
 import os
 import pickle
 import socket
+import time
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -31,8 +32,13 @@ DEVICE_SHARE = 0.9
 
 TRIES = 3
 """How often work is handed out whose worker is lost each time."""
+MOMENT_SECONDS = 0.5
+"""How long to wait for work before looking around."""
 REACHED_SECONDS = 20.0
-"""How long the machine at an address may take to answer."""
+"""How long the machine at an address may take to answer, and the head of the cluster may be silent."""
+ANSWER_SECONDS = 2.0
+"""How long a head that runs takes to answer at most."""
+ASKED_AGAIN_SECONDS = 5.0
 
 Packed = list[NDArray[np.uint8]]
 """A pickle and the arrays in it, as bytes: Ray keeps them in its object store, which workers read in place."""
@@ -45,6 +51,50 @@ class WorkerLost(Exception):
     def from_ray(cls, problem: Exception) -> WorkerLost:
         """From what Ray says at length."""
         return cls(f"{type(problem).__name__} in {TRIES} tries. {first_line(problem)}")
+
+
+class HeadLost(Exception):
+    """The head of the cluster is gone, and with it the cluster."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__(
+            f"the head of the Ray cluster must answer, got nothing from {where}; what is finished is kept: "
+            "start the cluster again, and the same command goes on"
+        )
+
+
+class Head:
+    """The head of the cluster that this process is connected to.
+
+    Ray itself waits a minute for a head that is gone, and then ends the whole process.
+    """
+
+    def __init__(self) -> None:
+        ray = need_ray()
+        # who comes from outside (ray://) may not reach it, and is told by Ray: a ConnectionError
+        self._address = "" if ray.util.client.ray.is_connected() else str(ray.get_runtime_context().gcs_address)
+        self._answered, self._silent = time.monotonic(), 0.0
+
+    def answers(self) -> bool:
+        """Whether it does; HeadLost where it has not for long."""
+        now = time.monotonic()
+        if now - self._answered < ASKED_AGAIN_SECONDS or not self._address:
+            return True
+        try:
+            _reach(self._address, ANSWER_SECONDS)
+        except OSError:
+            self._silent = self._silent or now
+            if now - self._silent > REACHED_SECONDS:
+                raise HeadLost(self._address) from None
+            return False
+        self._answered, self._silent = now, 0.0
+        return True
+
+
+def _reach(address: str, seconds: float) -> None:
+    """An OSError if nothing listens at HOST:PORT."""
+    host, _, port = address.rpartition("://")[2].rpartition(":")
+    socket.create_connection((host.strip("[]"), int(port)), timeout=seconds).close()
 
 
 @dataclass(frozen=True)
@@ -110,13 +160,8 @@ def connected(address: str = LOCAL, share: Share | None = None) -> Iterator[None
     os.environ.setdefault("RAY_task_oom_retries", str(TRIES - 1))  # by itself Ray tries forever
     try:
         if ":" in address:  # Ray itself would try for minutes
-            host, _, port = address.rpartition("://")[2].rpartition(":")
-            socket.create_connection((host, int(port)), timeout=REACHED_SECONDS).close()
-        with warnings.catch_warnings():
-            warnings.filterwarnings(
-                "ignore", r"os\.fork"
-            )  # JAX fears forks; those of Ray become other programs at once
-            ray.init(address=address, **options)
+            _reach(address, REACHED_SECONDS)
+        _init(address, options)
     except (OSError, ValueError, RuntimeError) as problem:
         reason = first_line(problem).rstrip(".")
         raise ValueError(
@@ -135,9 +180,34 @@ def connected(address: str = LOCAL, share: Share | None = None) -> Iterator[None
         ray.shutdown()
 
 
+def _init(address: str, options: dict[str, Any]) -> None:
+    """Connect, in some tries: the server that Ray starts for who comes from outside may crash (seen with 2.60)."""
+    ray = need_ray()
+    for tries_left in reversed(range(TRIES)):
+        try:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", r"os\.fork")  # JAX fears forks; Ray's become other programs at once
+                ray.init(address=address, **options)
+            return
+        except RuntimeError as problem:
+            if not tries_left or "Initialization failure from server" not in str(problem):
+                raise
+            ray.shutdown()
+
+
+def cancel(refs: Iterable[Any]) -> None:
+    """End the tasks behind these references; what has come is left alone, for Ray 2.60 may abort if told to end it."""
+    ray, waiting = need_ray(), list(refs)
+    if waiting and ray.is_initialized():  # else Ray would look for a cluster to connect to
+        with suppress(Exception):  # the cluster may be gone
+            for ref in ray.wait(waiting, num_returns=len(waiting), timeout=0)[1]:
+                ray.cancel(ref, force=True)
+
+
 def first_line(problem: Exception) -> str:
-    """The first line of an error that has many, or its kind."""
-    return next((line.strip() for line in str(problem).splitlines() if line.strip()), type(problem).__name__)
+    """The first line of an error that has many, with the last where it only announces that; or its kind."""
+    lines = [line.strip() for line in str(problem).splitlines() if line.strip()] or [type(problem).__name__]
+    return f"{lines[0]} {lines[-1]}" if lines[0].endswith(":") and len(lines) > 1 else lines[0]
 
 
 def pack(value: Any) -> Packed:

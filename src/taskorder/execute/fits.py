@@ -7,13 +7,28 @@ before it. The process that plans holds no model and no copy of the tasks but it
 
 from __future__ import annotations
 
+import sys
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from taskorder.execute.cluster import TRIES, Packed, Share, WorkerLost, load, need_ray, pack, unpack
+from taskorder.execute.cluster import (
+    MOMENT_SECONDS,
+    TRIES,
+    Head,
+    Packed,
+    Share,
+    WorkerLost,
+    cancel,
+    load,
+    need_ray,
+    pack,
+    unpack,
+)
 from taskorder.execute.sweep import said
+from taskorder.learners.orders import OneFailed
 from taskorder.learners.protocol import Learner, Model, Score, described, score
 from taskorder.task import Task
 
@@ -53,6 +68,7 @@ class RayLearner:
                 f"`learner` must be one that can be pickled, got {type(learner).__name__}: {said(problem)}. "
                 "Keep what cannot in a module that the workers import, or make it in `make`."
             ) from None
+        self._head = Head()
         self._group = int(getattr(learner, "at_once", 1)) if hasattr(learner, "fit_many") else 1
         self._shared = uuid.uuid4().hex, self._ray.put(packed), self.share
         self._tasks: dict[str, Any] = {}
@@ -86,11 +102,13 @@ class RayLearner:
 
     def fit(self, model: Checkpoint, task: Task) -> Checkpoint:
         """The model after training on the task."""
-        return self.fit_many([model], [task])[0]
+        with _own_error():
+            return self.fit_many([model], [task])[0]
 
     def loss(self, model: Checkpoint, task: Task) -> float:
         """Mean loss on the data that the task is measured on."""
-        return self.score_many([model], [task])[0][0].loss
+        with _own_error():
+            return self.score_many([model], [task])[0][0].loss
 
     def fit_many(self, models: Sequence[Checkpoint], tasks: Sequence[Task]) -> list[Checkpoint]:
         """Every model after training on its task."""
@@ -116,19 +134,19 @@ class RayLearner:
         return [row for rows in self._gather(waiting) for row in rows]
 
     def _gather(self, waiting: list[Any]) -> list[Any]:
-        """All results; the learner's own error where one raised, with the place of the first model it was given."""
+        """All results; where a task raised, its error with the place of the first model that it was given."""
         found: list[Any] = []
         try:
             for ref in waiting:
+                while not self._ray.wait([ref], timeout=MOMENT_SECONDS)[0]:
+                    self._head.answers()
                 found.append(self._ray.get(ref))
         except self._ray.exceptions.RayError as problem:
             cause = getattr(problem, "cause", None)
-            error: Any = cause if isinstance(cause, Exception) else WorkerLost.from_ray(problem)
-            error.place = len(found) * self._group
-            raise error from None
+            own = cause if isinstance(cause, Exception) else WorkerLost.from_ray(problem)
+            raise OneFailed(len(found) * self._group, own) from None
         finally:
-            for ref in waiting[len(found) :]:
-                self._ray.cancel(ref, force=True)
+            cancel(waiting[len(found) :])
         return found
 
     def _put(self, task: Task) -> Any:
@@ -141,6 +159,20 @@ class RayLearner:
         return self._tasks[digest]
 
 
+def carry(module: str) -> None:
+    """Have functions of a module of yours travel with the learner, so that workers need not be able to import it."""
+    need_ray().cloudpickle.register_pickle_by_value(sys.modules[module])
+
+
+@contextmanager
+def _own_error() -> Iterator[None]:
+    """Where there is one model, nobody needs to be told which."""
+    try:
+        yield
+    except OneFailed as problem:
+        raise problem.problem from None
+
+
 def _distinct(models: Sequence[Checkpoint]) -> tuple[list[Any], list[tuple[int, int]]]:
     """The references among checkpoints, and each checkpoint as (number of the reference, place in it)."""
     refs = list(dict.fromkeys(model.models for model in models))
@@ -148,7 +180,7 @@ def _distinct(models: Sequence[Checkpoint]) -> tuple[list[Any], list[tuple[int, 
 
 
 def _make(key: str, parts: Packed, share: Share, seed: int) -> Packed:
-    return pack([load(key, parts, share).make(seed)])
+    return pack([_learner(key, parts, share).make(seed)])
 
 
 def _fit(
@@ -161,7 +193,7 @@ def _fit(
     *packed: Packed,
 ) -> tuple[Packed, None]:
     """The fitted models, and a mark that says that they are there without bringing them."""
-    learner = load(key, parts, share)
+    learner = _learner(key, parts, share)
     models = _taken(packed[:num_models], places)
     tasks = [unpack(one) for one in packed[num_models:]]
     learned = [tasks[place] for place in wanted]
@@ -173,12 +205,22 @@ def _fit(
 def _score(
     key: str, parts: Packed, share: Share, places: list[tuple[int, int]], num_models: int, *packed: Packed
 ) -> list[list[Score]]:
-    learner = load(key, parts, share)
+    learner = _learner(key, parts, share)
     models = _taken(packed[:num_models], places)
     tasks = [unpack(one) for one in packed[num_models:]]
     if hasattr(learner, "score_many"):
         return [list(row) for row in learner.score_many(models, tasks)]
     return [[score(learner, model, task) for task in tasks] for model in models]
+
+
+def _learner(key: str, parts: Packed, share: Share) -> Learner:
+    """In a worker: the learner; where it has brought JAX along, what that compiles is kept on disk."""
+    learner: Learner = load(key, parts, share)
+    if "jax" in sys.modules:
+        from taskorder.neural.compiled import keep_compiled
+
+        keep_compiled()
+    return learner
 
 
 def _taken(packed: Sequence[Packed], places: list[tuple[int, int]]) -> list[Model]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from taskorder.execute.sweep import Device, Done, Finished, Interrupted, Report, RunBatch, sweep, timed
@@ -40,16 +40,20 @@ def complete(
     keep_going: leave the errors of failing specs in the store and go on with the others.
     inputs, device: digest of the data and name of the device, kept with every result.
     """
-    how: dict[str, Any] = {"batch_size": batch_size, "report": report, "keep_going": keep_going, "inputs": inputs}
-    return sweep(specs, _Here(run_batch, device), store, device=device, finished=finished, **how)
+    how: dict[str, Any] = {"report": report, "keep_going": keep_going, "inputs": inputs}
+    return sweep(specs, _Here(run_batch, batch_size, device), store, device=device, finished=finished, **how)
 
 
 class _Here:
     """This process, one batch at a time."""
 
-    def __init__(self, run_batch: RunBatch, device: Device) -> None:
-        self._run_batch, self._device = run_batch, device
+    def __init__(self, run_batch: RunBatch, batch_size: int, device: Device) -> None:
+        self._run_batch, self._batch_size, self._device = run_batch, batch_size, device
         self._came: Done | Exception | None = None
+
+    def batch_size(self, ask: Callable[[], None]) -> int:
+        """What the caller said."""
+        return self._batch_size
 
     def room(self) -> int:
         """One batch."""

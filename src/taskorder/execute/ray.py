@@ -9,19 +9,31 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 from taskorder._version import __version__
-from taskorder.execute.cluster import TRIES, Packed, Share, WorkerLost, connected, first_line, load, need_ray, pack
+from taskorder.execute.cluster import (
+    MOMENT_SECONDS,
+    TRIES,
+    Head,
+    HeadLost,
+    Packed,
+    Share,
+    WorkerLost,
+    cancel,
+    connected,
+    first_line,
+    load,
+    need_ray,
+    pack,
+)
 from taskorder.execute.sweep import (
     Device,
     Done,
     Finished,
-    Interrupted,
     Report,
     RunBatch,
-    num_missing,
+    parts,
     said,
     sweep,
     timed,
@@ -31,8 +43,6 @@ from taskorder.store import Store
 
 AHEAD = 2
 """Batches out for every worker: one at work, and one that waits."""
-MOMENT_SECONDS = 0.5
-"""How long to wait before the caller is asked whether to go on."""
 COUNT_AGAIN_SECONDS = 5.0
 """How often to look whether the cluster has grown."""
 
@@ -59,13 +69,13 @@ def complete(
     """
     how: dict[str, Any] = {"report": report, "keep_going": keep_going, "inputs": inputs, "device": device}
     share = share or Share()
-    done = len(specs) - num_missing(specs, store)
-    if done == len(specs):
+    if not any(store.missing(part) for part in parts(specs)):
         return 0  # no need to disturb the cluster
     with connected(share=share):
-        workers = _Cluster(run_batch, batch_size, device, share)
-        size = workers.batch_size(lambda: report is not None and report(done, len(specs)))
-        return sweep(specs, workers, store, batch_size=size, finished=finished, **how)
+        try:
+            return sweep(specs, _Cluster(run_batch, batch_size, device, share), store, finished=finished, **how)
+        except ConnectionError as problem:
+            raise HeadLost(f"there ({first_line(problem)})") from None
 
 
 class _Sent(NamedTuple):
@@ -80,6 +90,7 @@ class _Cluster:
     def __init__(self, run_batch: RunBatch, batch_size: int | Callable[[], int], device: Device, share: Share) -> None:
         self._ray = need_ray()
         self._share = share
+        self._head = Head()
         self._shared = uuid.uuid4().hex, self._ray.put(pack((run_batch, batch_size, device))), share
         # A process is used again and again (max_calls), also where it has a GPU. Retries are ours: Ray would try a
         # batch that needs more memory than there is forever.
@@ -90,15 +101,16 @@ class _Cluster:
         self._count = 0
         self._room, self._counted = 0, -COUNT_AGAIN_SECONDS
 
-    def batch_size(self, ends: Callable[[], bool | None]) -> int:
+    def batch_size(self, ask: Callable[[], None]) -> int:
         """What a worker says, or was told; an error in one line if workers cannot do the work at all."""
-        asked = self._ask.remote(*self._shared)
-        while not self._ray.wait([asked], timeout=MOMENT_SECONDS)[0]:
-            if ends():
-                self._ray.cancel(asked, force=True)
-                raise Interrupted
+        answer = self._ask.remote(*self._shared)
+        self._out[answer] = _Sent(0, ())
+        while not self._ray.wait([answer], timeout=MOMENT_SECONDS)[0]:
+            self._head.answers()
+            ask()
+        del self._out[answer]
         try:
-            version, size = self._ray.get(asked)
+            version, size = self._ray.get(answer)
         except self._ray.exceptions.RayError as problem:
             cause = getattr(problem, "cause", None)
             reason = said(cause) if isinstance(cause, Exception) else first_line(problem)
@@ -112,7 +124,7 @@ class _Cluster:
     def room(self) -> int:
         """Some batches for every worker that the cluster holds now; a few where it has yet to grow."""
         now = time.monotonic()
-        if now - self._counted >= COUNT_AGAIN_SECONDS:
+        if now - self._counted >= COUNT_AGAIN_SECONDS and self._head.answers():
             self._room, self._counted = AHEAD * max(1, self._share.workers()), now
         return self._room
 
@@ -127,6 +139,7 @@ class _Cluster:
         errors = self._ray.exceptions
         ready, _ = self._ray.wait(list(self._out), num_returns=1, timeout=MOMENT_SECONDS)
         if not ready:
+            self._head.answers()
             return None
         sent = self._out.pop(ready[0])
         try:
@@ -145,9 +158,7 @@ class _Cluster:
 
     def cancel(self) -> None:
         """Kill what is at work, and forget what waits."""
-        for ticket in self._out:
-            with suppress(Exception):  # the cluster may be gone
-                self._ray.cancel(ticket, force=True)
+        cancel(self._out)
         self._out.clear()
 
 

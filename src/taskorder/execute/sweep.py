@@ -24,6 +24,8 @@ Device = str | Callable[[], str]
 """The name of the device, or what says it where the batch is run."""
 Finished = Callable[[Sequence[RunSpec], Sequence[dict[str, Any]]], object]
 """Called with every batch that is in the store."""
+LOOKED_AT = 1000
+"""Specs that are in memory at a time while those that are done are counted."""
 LOOK_AGAIN_SECONDS = 0.5
 """While other processes run all that is left."""
 
@@ -42,6 +44,9 @@ class Done(NamedTuple):
 
 class Workers(Protocol):
     """Where batches are run."""
+
+    def batch_size(self, ask: Callable[[], None]) -> int:
+        """How many specs make a batch; asked once, and `ask` is to be called while waiting for the answer."""
 
     def room(self) -> int:
         """How many batches may be out at a time: those at work, and some that wait so that no worker does."""
@@ -73,7 +78,6 @@ def sweep(
     workers: Workers,
     store: Store,
     *,
-    batch_size: int,
     report: Report | None,
     keep_going: bool,
     inputs: str,
@@ -88,13 +92,11 @@ def sweep(
     failed: set[str] = set()
     out: dict[Hashable, _Out] = {}
     alone: deque[list[RunSpec]] = deque()
-    done = 0
+    done, batch_size, elsewhere = 0, 0, True
 
     def left_of(batch: Sequence[RunSpec]) -> list[RunSpec]:
-        return [spec for spec in store.missing(batch) if spec.digest not in failed]
-
-    def cuts() -> Iterator[Sequence[RunSpec]]:
-        return (specs[start : start + batch_size] for start in range(0, len(specs), batch_size))
+        missing = store.missing(batch)
+        return [spec for spec in missing if spec.digest not in failed] if failed else missing
 
     def ask() -> None:
         if report is not None and report(done, len(specs)):
@@ -130,7 +132,7 @@ def sweep(
         done += len(batch)
 
     def todo() -> Iterator[Sequence[RunSpec]]:
-        for batch in cuts():
+        for batch in parts(specs, batch_size):
             yield batch
             while alone:
                 yield alone.popleft()
@@ -142,8 +144,9 @@ def sweep(
 
     with Claims(store.path) as claims:
         try:
-            while left := sum(len(left_of(batch)) for batch in cuts()):
-                done, worked = len(specs) - left, False
+            while elsewhere and (left := sum(len(left_of(part)) for part in parts(specs))):
+                done, worked, elsewhere = len(specs) - left, False, False
+                batch_size = batch_size or workers.batch_size(ask)
                 for batch in todo():
                     if not left_of(batch):
                         continue
@@ -153,9 +156,11 @@ def sweep(
                             worked = True
                             if mine := left_of(batch):  # another process may have finished it just now
                                 out[workers.start(mine)] = _Out(mine, claim.pop_all())
+                        else:
+                            elsewhere = True
                     while len(out) >= workers.room():
                         land()
-                if not worked:
+                if elsewhere and not worked:
                     time.sleep(LOOK_AGAIN_SECONDS)
         finally:
             workers.cancel()
@@ -164,9 +169,9 @@ def sweep(
     return len(failed)
 
 
-def num_missing(specs: Sequence[RunSpec], store: Store) -> int:
-    """How many of the specs the store lacks."""
-    return sum(len(store.missing(specs[start : start + 1000])) for start in range(0, len(specs), 1000))
+def parts(specs: Sequence[RunSpec], size: int = LOOKED_AT) -> Iterator[Sequence[RunSpec]]:
+    """The specs, so many at a time."""
+    return (specs[start : start + size] for start in range(0, len(specs), size))
 
 
 def said(problem: BaseException) -> str:

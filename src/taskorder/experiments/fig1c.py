@@ -42,7 +42,7 @@ QUICK = Config(num_seeds=6, fraction=0.1, net="mlp")
 
 def specs(config: Config) -> list[RunSpec]:
     """One run for each seed."""
-    return settings.specs(run_config(config, "fig1c", 1))
+    return list(settings.specs(run_config(config, "fig1c", 1)))
 
 
 def figure(config: Config, results: Sequence[dict[str, Any] | None]) -> FigureData:

@@ -7,9 +7,12 @@ import typing
 from pathlib import Path
 from typing import Any
 
-from taskorder.neural.settings import Config, known_settings
+from taskorder.neural.settings import Config, known_settings, num_random
 
 MAX_BYTES = 100_000
+MAX_LETTERS = 40
+MOST = {"num_tasks": 1000, "num_sets": 10_000_000, "num_seeds": 10_000_000, "orders": 1_000_000}
+"""A slip of the keyboard must not fill the memory."""
 KINDS = {
     str: "a text in quotes",
     int: "a whole number",
@@ -26,12 +29,12 @@ def read_config(path: str | Path) -> Config:
             text = file.read(MAX_BYTES + 1)
         if len(text) > MAX_BYTES:
             raise ValueError(f"it has more than {MAX_BYTES} bytes")
-        values = tomllib.loads(text.decode())
+        values = tomllib.loads(text.decode("utf-8-sig"))
     except FileNotFoundError:
         raise ValueError(f"`config` must be an existing TOML file, got no such file: {path}.") from None
     except OSError as problem:
         raise ValueError(f"`config` must be readable, got {path}: {problem.strerror}.") from None
-    except ValueError as problem:  # tomllib's errors, and bytes that are no text
+    except (ValueError, RecursionError) as problem:  # tomllib's errors, and bytes that are no text
         raise ValueError(f"`config` must be a TOML file, got {path}: {problem}.") from None
     try:
         return config_of(values)
@@ -50,7 +53,17 @@ def config_of(values: dict[str, Any]) -> Config:
         if key not in known:
             raise ValueError(f"`{key}` must be a known key. Known keys: {', '.join(known)}.")
     types = typing.get_type_hints(Config)
-    return Config(**{key: _checked(key, value, types[key]) for key, value in values.items()})
+    checked = {key: _checked(key, value, types[key]) for key, value in values.items()}
+    if len(checked.get("orders", "")) > MAX_LETTERS:  # int refuses thousands of digits
+        raise ValueError(f"`orders` must be all, a number, or one like 30+rules, got {len(checked['orders'])} letters.")
+    for key, most in MOST.items():
+        count = num_random(checked.get(key, "")) if key == "orders" else checked.get(key, 0)
+        if count > most:
+            raise ValueError(f"`{key}` must be at most {most}, got {str(count)[:20]}.")
+    config = Config(**checked)
+    if config.num_sets * config.num_seeds > MOST["num_sets"]:
+        raise ValueError(f"`num_seeds` must give at most {MOST['num_sets']} runs in all, got {config.num_seeds} a set.")
+    return config
 
 
 def _checked(key: str, value: Any, kind: Any) -> Any:

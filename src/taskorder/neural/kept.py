@@ -11,13 +11,16 @@ import csv
 import gzip
 import io
 import json
+import os
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from taskorder.neural.finished import misfit, run_entries, run_result
 from taskorder.neural.settings import KIND, SCORES
 from taskorder.records import RunSpec
-from taskorder.store import Store
+from taskorder.store import Entry, Store
 
 COLUMNS = (*SCORES, "value")
 HEADER = ("set", "seed", "table", "network", "task", *COLUMNS)
@@ -43,9 +46,7 @@ class Kept(NamedTuple):
 
 def write_kept(path: Path, store: Store) -> int:
     """Write all runs of a store with one config to `path` (NAME.csv.gz) and NAME.json; how many there are."""
-    entries = sorted(
-        (entry for entry in store.entries() if entry.kind == KIND), key=lambda e: (e.params["set"], e.params["seed"])
-    )
+    entries = sorted(run_entries(store, KIND), key=lambda e: (e.params["set"], e.params["seed"]))
     shared = [{key: value for key, value in e.params.items() if key not in ("set", "seed")} for e in entries]
     for name, different in (
         ("config", [one for one in shared if one != shared[0]]),
@@ -56,28 +57,38 @@ def write_kept(path: Path, store: Store) -> int:
             raise ValueError(f"`store` must hold runs of one {name}, got several. Use a store of its own for each.")
     if not entries:
         raise ValueError("`store` must hold finished runs of `taskorder run`, got none.")
+    part = path.with_name(f".{os.getpid()}.part.{path.name}")
+    try:
+        runs = _write_table(part, store, entries)
+        first = entries[0]
+        kept = Kept(shared[0], first.inputs, first.device, first.version, runs)
+        text = json.dumps(kept._asdict(), separators=(",", ":")) + "\n"
+        description(part).write_text(text, encoding="utf-8")
+        part.replace(path)
+        description(part).replace(description(path))
+    finally:
+        for left in (part, description(part)):
+            left.unlink(missing_ok=True)
+    return len(entries)
+
+
+def _write_table(path: Path, store: Store, entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    """Write the numbers; what the description says of each run."""
     runs = []
-    part = path.with_name(f".part.{path.name}")
     with (
-        open(part, "wb") as raw,
+        open(path, "wb") as raw,
         gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed,  # no name, no time: equal tables are equal files
         io.TextIOWrapper(packed, encoding="utf-8", newline="") as file,
     ):
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(HEADER)
         for entry in entries:
-            result = store.result(entry.digest)
-            assert result is not None  # results are never removed
+            result = run_result(store, entry)
             place = {key: entry.params[key] for key in ("set", "seed")}
             writer.writerows([*place.values(), *row] for row in _rows(result))
-            about = {"task_set": result["task_set"], "network_steps": result["network_steps"]}
+            about = {"task_set": result["task_set"], "network_steps": result.get("network_steps", 0)}
             runs.append({**place, **about, "seconds": round(entry.seconds, 3), "finished": entry.finished})
-    first = entries[0]
-    kept = Kept(shared[0], first.inputs, first.device, first.version, runs)
-    description(part).write_text(json.dumps(kept._asdict(), separators=(",", ":")) + "\n")
-    part.replace(path)
-    description(part).replace(description(path))
-    return len(entries)
+    return runs
 
 
 def description(path: Path) -> Path:
@@ -88,9 +99,33 @@ def description(path: Path) -> Path:
 def read_description(path: Path) -> Kept:
     """What NAME.json says."""
     try:
-        return Kept(**json.loads(path.read_text()))
-    except (TypeError, ValueError) as problem:
+        kept = Kept(**json.loads(path.read_text(encoding="utf-8-sig")))
+    except (TypeError, ValueError, RecursionError) as problem:
         raise ValueError(f"`{path}` must describe a table of runs, got {problem}.") from None
+    texts = kept.inputs, kept.device, kept.version
+    if not (isinstance(kept.settings, dict) and isinstance(kept.runs, list) and all(map(_is_run, kept.runs))):
+        raise ValueError(f"`{path}` must describe runs by set and seed, got others. Get the file again.")
+    if not all(isinstance(text, str) and text.isprintable() for text in texts) or not _is_finite(kept.settings):
+        raise ValueError(f"`{path}` must have texts and finite numbers, got others. Get the file again.")
+    return kept
+
+
+def _is_run(run: Any) -> bool:
+    return (
+        isinstance(run, dict)
+        and all(type(run.get(key)) is int for key in ("set", "seed"))
+        and type(run.get("seconds")) in (int, float)
+        and 0 <= run["seconds"] < 1e15
+        and {"task_set", "network_steps"} <= set(run)
+    )
+
+
+def _is_finite(settings: Mapping[str, Any]) -> bool:
+    try:
+        json.dumps(settings, allow_nan=False).encode()
+    except ValueError:
+        return False
+    return True
 
 
 def load_kept(path: Path, store: Store) -> int:
@@ -111,7 +146,7 @@ def _rows(result: Mapping[str, Any]) -> Iterator[list[Any]]:
     for row, network in enumerate(result["beginnings"]):
         for task, numbers in enumerate(zip(*(result[name][row] for name in SCORES), strict=True)):
             yield [ORDERS, network, task, *numbers, ""]
-    for name, tables in result["similarities"].items():
+    for name, tables in result.get("similarities", {}).items():
         for network, row in enumerate(tables[next(iter(tables))]):
             for task in range(len(row)):
                 yield [
@@ -137,8 +172,11 @@ def _results(path: Path, kept: Kept) -> list[dict[str, Any]]:
                 raise ValueError("other columns")
             for number, seed, table, network, task, *cells in rows:
                 _put(results[int(number), int(seed)], table, network, int(task), cells)
-    except (OSError, EOFError, KeyError, ValueError, StopIteration) as problem:
+    except (OSError, EOFError, zlib.error, LookupError, ValueError, StopIteration, csv.Error) as problem:
         raise ValueError(f"`{path}` must be a table written by `taskorder export --whole`, got {problem!r}.") from None
+    found = next(filter(None, map(misfit, results.values())), "")
+    if found or len(results) < len(kept.runs):
+        raise ValueError(f"`{path}` must hold whole runs, got {found or 'one of them twice'}. Get the file again.")
     return list(results.values())
 
 

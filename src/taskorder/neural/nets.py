@@ -7,7 +7,8 @@ A network may also bring its own training step for many at once, where the gener
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import jax
@@ -38,6 +39,11 @@ class Net:
     """From parameters and (batch, ...) inputs to (batch, outputs) logits."""
     step: Step | None = None
     """Trains all networks at once, in place of the gradient of `apply` and Adam, and means the same."""
+    again: Callable[[], Net] | None = field(default=None, compare=False, repr=False)
+    """Makes it anew: what is pickled in its place, for where it arrives another form may be the fastest."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (self.again, ()) if self.again else (Net, (self.init, self.apply, self.step))
 
 
 def mlp(input_shape: Sequence[int], num_outputs: int, hidden: Sequence[int] = (128, 64)) -> Net:
@@ -54,7 +60,7 @@ def mlp(input_shape: Sequence[int], num_outputs: int, hidden: Sequence[int] = (1
             h = jax.nn.relu(dense(h, layer["w"]) + layer["b"])
         return dense(h, params[-1]["w"]) + params[-1]["b"]
 
-    return Net(init, apply)
+    return Net(init, apply, again=partial(mlp, tuple(input_shape), num_outputs, tuple(hidden)))
 
 
 def cnn(
@@ -67,7 +73,7 @@ def cnn(
     """The paper's network: 3 x 3 convolutions with ReLU and average pooling, one dense layer, and the output.
 
     form: one of `ops.CONV_FORMS`, or kernels, which trains by kernels for CUDA (and slowly, interpreted, elsewhere) and
-    raises what keeps them from working. None takes what is fastest on this device, by measurement; kernels are tried
+    raises what keeps them from working. None takes what is fastest on this device (`ops.conv_form`); kernels are tried
     on a GPU alone, and where they do not fit (see neural/fused.py) or do not work, the general form is taken.
     """
     height, width, depth = input_shape
@@ -93,11 +99,11 @@ def cnn(
         h = jax.nn.relu(dense(h.reshape(len(h), -1), params["hidden"]["w"]) + params["hidden"]["b"])
         return dense(h, params["output"]["w"]) + params["output"]["b"]
 
-    net = Net(init, apply)
+    shape, counts = tuple(input_shape), tuple(channels)
+    net = Net(init, apply, again=partial(cnn, shape, num_outputs, counts, hidden, form))
     if form == KERNELS or (form is None and jax.default_backend() == "gpu"):
         from taskorder.neural import fused  # here, for it builds on this module
 
-        shape, counts = tuple(input_shape), tuple(channels)
         if form:
             return replace(net, step=fused.forced_step(shape, counts, hidden))
         return replace(net, step=fused.faster_step(net, shape, num_outputs, counts, hidden))

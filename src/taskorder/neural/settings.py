@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from operator import eq
+from typing import Any, overload
 
 import numpy as np
 
@@ -75,17 +76,38 @@ class Config:
             raise ValueError(f"`orders` must be a number for more than 8 tasks, got all of {self.num_tasks}.")
 
 
-def specs(config: Config) -> list[RunSpec]:
+def specs(config: Config) -> Specs:
     """One run for each task set and seed."""
-    shared = {key: value for key, value in asdict(config).items() if key not in ("num_sets", "num_seeds", "tasks")}
-    shared["similarities"] = list(config.similarities)
-    if config.tasks:
-        shared["tasks"] = list(config.tasks)
-    return [
-        RunSpec(KIND, {**shared, "set": number, "seed": seed})
-        for number in range(config.num_sets)
-        for seed in range(config.num_seeds)
-    ]
+    return Specs(config)
+
+
+class Specs(Sequence[RunSpec]):
+    """The runs of a config, each made when it is asked for: a million take no more memory than one."""
+
+    def __init__(self, config: Config) -> None:
+        apart = ("num_sets", "num_seeds", "tasks")
+        self._shared = {key: value for key, value in asdict(config).items() if key not in apart}
+        self._shared["similarities"] = list(config.similarities)
+        if config.tasks:
+            self._shared["tasks"] = list(config.tasks)
+        self._num_seeds = config.num_seeds
+        self._places = range(config.num_sets * config.num_seeds)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
+
+    @overload
+    def __getitem__(self, place: int) -> RunSpec: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[RunSpec]: ...
+    def __getitem__(self, place: int | slice) -> RunSpec | list[RunSpec]:
+        if isinstance(place, slice):
+            return [self[one] for one in self._places[place]]
+        number, seed = divmod(self._places[place], self._num_seeds)
+        return RunSpec(KIND, {**self._shared, "set": number, "seed": seed})
 
 
 def share_of(name: str) -> float | None:

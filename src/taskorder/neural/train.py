@@ -128,8 +128,9 @@ def _group_size(state: State) -> int:
 
 @functools.cache
 def _cores() -> ThreadPoolExecutor:
-    """One thread a core that this process may use: JAX lets go of the interpreter while it computes."""
-    return ThreadPoolExecutor(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count())
+    """One thread a core that this process may use (NPROC, as in XLA): JAX frees the interpreter while it computes."""
+    here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return ThreadPoolExecutor(int(os.environ.get("NPROC") or here or 1))
 
 
 @functools.partial(jax.jit, static_argnames=("net", "recipe"), donate_argnames=("state",))
