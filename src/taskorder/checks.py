@@ -157,6 +157,16 @@ def task_index(task: Any, names: Sequence[str], option: str) -> int:
     return int(visit_order([task], len(names), option)[0])
 
 
+def is_text(values: NDArray[Any]) -> bool:
+    """Whether every character of a numpy array of text is one of Unicode; of others numpy makes broken strings.
+
+    >>> is_text(np.array(["cats"])), is_text(np.array([2**31], dtype=np.uint32).view("U1"))
+    (True, False)
+    """
+    native = np.ascontiguousarray(values.astype(values.dtype.newbyteorder("=")))
+    return native.size == 0 or native.dtype.itemsize == 0 or int(native.view(np.uint32).max()) <= 0x10FFFF
+
+
 def seconds_limit(value: float | None) -> float:
     """A positive time limit; None means no limit."""
     if value is None:

@@ -6,8 +6,8 @@
 from __future__ import annotations
 
 import json
-import math
 import operator
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
@@ -18,6 +18,8 @@ from taskorder.records import Plan
 
 SCHEMA = 1
 """Version of the JSON; it changes when a key changes its meaning."""
+MAX_CLASSES = 1_000_000
+"""A class order lists them all, so a slip of the keyboard must not ask for 10^12."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,8 @@ class PortableOrder:
                 f"`class_names` must name every class up to {highest}, got {len(class_names)} names. Count from 0."
             )
         names = tuple(tuple(str(class_names[label]) for label in group) for group in groups) if class_names else ()
+        if not isinstance(plan.options, Mapping):
+            raise ValueError(f"`options` of a plan must be an object, got {type(plan.options).__name__}.")
         seed = plan.options.get("seed")
         return cls(
             names=plan.names,
@@ -89,7 +93,7 @@ class PortableOrder:
             rule=plan.rule,
             predicted_error=plan.error,
             similarity_digest=plan.similarity_digest,
-            order_seed=None if seed is None else int(seed),
+            order_seed=None if seed is None else seed_number(seed),
             training_seeds=tuple(training_seeds),
             versions={"taskorder": plan.version or __version__},
         )
@@ -183,7 +187,7 @@ def _check(order: PortableOrder) -> None:
     for key in ("rule", "similarity_digest"):
         _all((getattr(order, key),), str, key)
     error = order.predicted_error
-    if error is not None and (type(error) not in (int, float) or not math.isfinite(error)):
+    if error is not None and (type(error) not in (int, float) or not abs(error) <= sys.float_info.max):
         raise ValueError(f"`predicted_error` must be a finite number or null, got {error!r}.")
     _all(order.training_seeds, int, "training_seeds")
     for seed in (*order.training_seeds, *(() if order.order_seed is None else (order.order_seed,))):
@@ -211,6 +215,8 @@ def _check_classes(order: PortableOrder) -> None:
         if not group or len(set(group)) < len(group) or min(group) < 0:
             raise ValueError(f"`class_groups` must list different ids from 0 on, got {list(group)} for {name!r}.")
     highest = max(max(group) for group in order.class_groups)
+    if order.num_classes > MAX_CLASSES:
+        raise ValueError(f"`num_classes` must be at most {MAX_CLASSES}, got {str(order.num_classes)[:20]}.")
     if order.num_classes <= highest:
         raise ValueError(f"`num_classes` must be above the highest class id {highest}, got {order.num_classes}.")
     if order.class_names:
@@ -245,7 +251,10 @@ def _groups(
 
 
 def _indices(tasks: Iterable[Any], names: tuple[str, ...]) -> list[int]:
-    return [names.index(task) if isinstance(task, str) else int(task) for task in tasks]
+    try:
+        return [names.index(task) if isinstance(task, str) else operator.index(task) for task in tasks]
+    except (TypeError, ValueError):
+        raise ValueError(f"`learned` must list tasks of the plan, got {tasks!r}.") from None
 
 
 def _tuples(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 from collections.abc import Mapping
@@ -43,7 +44,7 @@ class Confidence:
     gain: float
     """Mean advantage of the chosen order over a random one, measured on the other half, in `unit`."""
     gain_low: float
-    """Lower end of the interval that holds 90 % of the halves."""
+    """Lower end of where nine of ten real runs should be; of a rule on similarity, where 90 % of the halves are."""
     gain_high: float
     unit: str
     """accuracy: mean accuracy of all tasks in rehearsal; score: its stand-in where accuracy is unknown; error: share
@@ -66,7 +67,7 @@ class Confidence:
         what = "% of the predicted error" if self.unit == "error" else f"points of {self.unit}"
         return (
             f"{self.verdict}: beats a random order with probability {self.beats_random:.2f}, by "
-            f"{100 * self.gain:.1f} [{100 * self.gain_low:.1f}, {100 * self.gain_high:.1f}] {what}; "
+            f"{100 * self.gain:.1f} {what} (nine of ten: {100 * self.gain_low:.1f} to {100 * self.gain_high:.1f}); "
             f"{self.num_as_good} of {self.num_orders} orders are as good"
         )
 
@@ -182,15 +183,18 @@ class Plan:
         """The plan that `to_json` wrote."""
         try:
             data = json.loads(text)
-        except json.JSONDecodeError as problem:
+        except (json.JSONDecodeError, RecursionError) as problem:
             raise ValueError(f"`text` must be JSON written by Plan.to_json, got a parse error: {problem}.") from None
         known = {f.name for f in fields(cls)}
         if not isinstance(data, dict) or not known - _SINCE_PILOTS <= set(data) <= known:
             odd = sorted((set(data) ^ known) - _SINCE_PILOTS) if isinstance(data, dict) else type(data).__name__
             raise ValueError(f"`text` must be JSON written by Plan.to_json, got missing or unknown keys {odd}.")
-        for key in ("order", "names", "task_errors", "notes"):
-            data[key] = tuple(data[key])
-        data["error_path"] = tuple(tuple(row) for row in data["error_path"])
+        try:
+            for key in ("order", "names", "task_errors", "notes"):
+                data[key] = tuple(data[key])
+            data["error_path"] = tuple(tuple(row) for row in data["error_path"])
+        except TypeError:
+            raise ValueError("`text` must be JSON written by Plan.to_json, got a value where a list belongs.") from None
         try:
             data["repair"] = None if data["repair"] is None else Repair(**data["repair"])
         except TypeError:
@@ -315,7 +319,7 @@ class RunSpec:
     """Names the computation and its version; change it when the meaning of the numbers changes."""
     params: Mapping[str, Any]
 
-    @property
+    @functools.cached_property
     def digest(self) -> str:
         """SHA-256 of the canonical JSON of both fields: the key in a store."""
         text = json.dumps([self.kind, self.params], sort_keys=True, separators=(",", ":"), allow_nan=False)

@@ -18,6 +18,7 @@ from taskorder.figuredata import FigureData
 from taskorder.machine import describe
 from taskorder.neural.kept import load_kept
 from taskorder.records import RunSpec
+from taskorder.report.typed import typed
 from taskorder.store import Store
 
 STORE = "runs.sqlite"
@@ -141,7 +142,7 @@ def write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part")
     try:
-        part.write_text(text)
+        part.write_text(text, encoding="utf-8", errors="surrogateescape")  # names of folders are bytes
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
@@ -150,8 +151,13 @@ def write(path: Path, text: str) -> None:
 def read(path: Path) -> FigureData:
     """The figure in a file."""
     try:
-        return FigureData.from_json(path.read_text())
-    except ValueError as problem:
+        data = json.loads(path.read_text(encoding="utf-8-sig"))
+        figure: FigureData = typed(FigureData, data)
+        if not {"command", "seconds", "cores", "cpu"} <= set(figure.made):
+            raise ValueError("no word on how it was made.")
+        typed(float, figure.made["seconds"], "made.seconds")
+        return figure
+    except (ValueError, RecursionError) as problem:
         raise ValueError(
             f"`{path}` must hold a figure, got a damaged one: {problem} Compute it anew with --again."
         ) from None

@@ -55,7 +55,7 @@ def test_the_work_page(load):
     page.click("[data-field=last]")
     page.click("#compare-tools button")
     page.click("#optimal")
-    expect(page.locator("#detail")).to_contain_text("best order search")
+    expect(page.locator("#detail")).to_contain_text("found by search")
     page.click("summary")
     expect(page.locator("#flips li").first).to_be_visible()
     assert_accessible(page)

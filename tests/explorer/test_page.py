@@ -297,7 +297,7 @@ def test_a_link_restores_everything(load, open_page):
     page.keyboard.press("Enter")
     page.click("#compare-tools button")
     page.click("#optimal")
-    expect(page.locator("#detail")).to_contain_text("best order search")
+    expect(page.locator("#detail")).to_contain_text("found by search")
     page.click("#link")
     expect(page.locator("#link")).to_contain_text(re.compile("Link"))
     fragment = page.evaluate("location.hash")
@@ -365,7 +365,7 @@ def test_downloads(load):
     assert b"E</" in report
     assert made.similarity_digest in report.decode()
     page.click("#optimal")
-    expect(page.locator("#detail")).to_contain_text("best order search")
+    expect(page.locator("#detail")).to_contain_text("found by search")
     assert b"no allowed order is better" in download("report")[1]
     proven = Plan.from_json(download("plan")[1].decode())
     assert (proven.rule, proven.proven) == ("optimal", True)
@@ -470,7 +470,7 @@ def test_a_search_shows_its_gap_and_can_be_stopped(open_page):
     page.click("#stop")
     expect(page.locator("#optimal")).to_be_enabled(timeout=60_000)
     expect(page.locator("#ticker")).to_contain_text("stopped by request")
-    expect(page.locator("#detail")).to_contain_text("best order search")
+    expect(page.locator("#detail")).to_contain_text("found by search")
     assert sorted(order(page)) == list(range(45))
 
 
@@ -534,7 +534,7 @@ def test_compare_two_orders(load):
     assert page.locator(".curve.held").count() == 2
     page.click("#compare-tools >> text=Swap")
     expect_order(page, range(5))
-    expect(page.locator("#compare thead")).to_contain_text("held (best order search)")
+    expect(page.locator("#compare thead")).to_contain_text("held (found by search)")
     page.click("#compare-tools >> text=Drop")
     expect(page.locator("#compare table")).to_have_count(0)
 
@@ -550,7 +550,7 @@ def test_what_if_two_tasks_were_more_alike(load):
     expect(page.locator("#similarity-value")).to_have_text("0.2")
     page.locator(".phase-order[aria-current]").click()
     expect(page.locator(".phase-order[aria-current]")).to_be_focused()
-    expect(page.locator("#detail")).to_contain_text("best order search")
+    expect(page.locator("#detail")).to_contain_text("found by search")
     page.click("#reset")
     expect(page.locator("#similarity-value")).to_have_text("0.6")
     page.click("#undo")

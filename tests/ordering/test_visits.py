@@ -116,3 +116,15 @@ def test_a_large_budget_for_the_worst_order_has_no_bound_but_a_plan():
 def test_a_budget_below_one_visit_a_task_is_refused(visits_):
     with pytest.raises(ValueError, match="`visits` must be at least 4"):
         solve(chain(4, 0.5), visits=visits_)
+
+
+def test_choices_that_tie_to_rounding_are_a_proof():
+    """Found with the oldest hypothesis: the bound of one choice lay one rounding below the error of another."""
+    output = [
+        [1.0, 0.31839671113355794, 0.27958511818491105],
+        [0.31839671113355794, 1.0, 0.9423725775811013],
+        [0.27958511818491105, 0.9423725775811013, 1.0],
+    ]
+    plan = solve(np.ones((3, 3)), output=output, visits=4)
+    assert plan.proven
+    assert plan.lower_bound == plan.error

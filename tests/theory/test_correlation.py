@@ -98,3 +98,12 @@ def test_many_at_once_are_those_of_the_onion_method():
     again = entries(_onion(4, 500, -1, 1, np.random.default_rng(3)))
     np.testing.assert_allclose(many[:, *np.triu_indices(4, 1)], again, atol=1e-12)
     assert random_correlations(6, 1, np.random.default_rng(9))[0].tolist() == random_correlation(6, seed=9).tolist()
+
+
+def test_negative_entries_are_drawn_down_to_where_there_are_none():
+    """Three tasks may all be -1/2 alike, no more; a mutant that refused far earlier once survived."""
+    matrix = random_correlation(3, -0.49, -0.3, seed=0)
+    off = matrix[~np.eye(3, dtype=bool)]
+    assert -0.49 <= off.min() <= off.max() <= -0.3
+    with pytest.raises(ValueError, match=r"`high` must be at least -0\.5 for 3 tasks"):
+        random_correlation(3, -1, -0.51, seed=0)

@@ -40,3 +40,13 @@ def test_two_tasks_by_hand():
     r, load = 0.5, 0.01
     first = finite_size_errors([[1, r], [r, 1]], [1], 10**7, 10**9)[0]
     assert first == pytest.approx((1 - r) ** 2 + load * (1 - r * r), rel=1e-6)
+
+
+def test_the_terms_that_shrink_with_the_latent_space_have_their_sign():
+    """With one latent dimension they are as large as the others; a mutant with the other sign once survived."""
+    C, order = random_correlation(4, 0, 1, seed=5), [2, 0, 3, 1, 0]
+    jobs = [Job(C, [order], seed) for seed in range(8000)]
+    draws = np.array([errors[0] for errors in simulated_errors(jobs, Sizes(1, 100, num_outputs=200), steps=None)])
+    mean, sem = draws.mean(axis=0), draws.std(axis=0) / np.sqrt(len(draws))
+    np.testing.assert_array_less(np.abs(mean - finite_size_errors(C, order, 1, 100)), 3.5 * sem + 4e-4)
+    assert (3.5 * sem + 4e-4).max() < 0.002  # the other sign is off by 0.0021

@@ -95,3 +95,21 @@ def test_newton_steps_keep_the_number_of_decompositions_small(monkeypatch):
     _, repair = nearest_correlation(symmetric(80, 0, 0.5))
     assert repair.min_eigenvalue < -1
     assert 1 < len(calls) <= 20
+
+
+def test_a_large_definite_matrix_is_left_as_it_is_and_reported_so(monkeypatch):
+    """Found by a mutant that reported a repair where there was none."""
+    monkeypatch.setattr(nearest, "LARGE", 4)
+    matrix = np.full((5, 5), 0.25) + 0.75 * np.eye(5)
+    result, repair = nearest_correlation(matrix)
+    assert np.array_equal(result, matrix)
+    assert (repair.asymmetry, repair.min_eigenvalue, repair.distance, repair.largest_change) == (0, 0, 0, 0)
+
+
+def test_a_large_matrix_that_is_not_definite_is_repaired(monkeypatch):
+    monkeypatch.setattr(nearest, "LARGE", 4)
+    matrix = symmetric(6, seed=3, scale=0.9)
+    assert np.linalg.eigvalsh(matrix)[0] < -0.1
+    result, repair = nearest_correlation(matrix)
+    assert np.linalg.eigvalsh(result)[0] > -1e-8
+    assert repair.distance > 0.1

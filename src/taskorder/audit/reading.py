@@ -10,6 +10,7 @@ import sys
 import zlib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import IO
 
 from taskorder.audit.results import Results, Row, needed_columns, results_from_rows
 
@@ -27,10 +28,10 @@ def read_results(path: str | os.PathLike[str], where: Mapping[str, str] | None =
 
 def _text(path: str) -> str:
     try:
-        data = sys.stdin.buffer.read(MAX_BYTES + 1) if path == "-" else _bytes(Path(path))
+        data = _bytes(sys.stdin.buffer) if path == "-" else _contents(Path(path))
         if data.startswith(b"\x1f\x8b"):
             with gzip.open(io.BytesIO(data)) as packed:
-                data = packed.read(MAX_BYTES + 1)
+                data = _bytes(packed)
     except (OSError, EOFError, zlib.error) as problem:
         reason = getattr(problem, "strerror", None) or problem
         raise ValueError(f"`{path}` must be a readable file, got: {reason}.") from None
@@ -43,9 +44,17 @@ def _text(path: str) -> str:
         raise ValueError(f"`{path}` must be UTF-8 text, got an odd byte on line {line}.") from None
 
 
-def _bytes(path: Path) -> bytes:
+def _contents(path: Path) -> bytes:
     with open(path, "rb") as stream:
-        return stream.read(MAX_BYTES + 1)
+        return _bytes(stream)
+
+
+def _bytes(stream: IO[bytes] | gzip.GzipFile) -> bytes:
+    """All of it up to one byte past the limit, piece by piece: a read takes room for all that it may give."""
+    data = bytearray()
+    while len(data) <= MAX_BYTES and (piece := stream.read(2**20)):
+        data += piece
+    return bytes(data[: MAX_BYTES + 1])
 
 
 def _rows(text: str, label: str) -> Iterator[Row]:

@@ -97,16 +97,16 @@ def _read(path: str, where: dict[str, str]) -> Results:
 
 def _stored(path: str) -> Iterator[Row]:
     """The finished runs of a store as rows of an export; a row's line is the number of the run."""
+    from taskorder.neural.finished import run_entries, run_result
     from taskorder.store import Store
 
     with Store(Path(path), create=False) as store:
-        entries = [entry for entry in store.entries() if entry.kind.startswith(KIND)]
+        entries = run_entries(store, KIND)
         entries.sort(key=lambda entry: (entry.params["set"], entry.params["seed"], entry.digest))
         if not entries:
             raise ValueError(f"`{path}` must hold finished runs of `taskorder run`, got none.")
         for line, entry in enumerate(entries, 1):
-            result = store.result(entry.digest)
-            assert result is not None  # results are never removed
+            result = run_result(store, entry, ("accuracy",))
             names = result["task_set"]["names"]
             settings = {"kind": entry.kind, **{key: str(value) for key, value in entry.params.items()}}
             for text, accuracies in zip(result["beginnings"], result["accuracy"], strict=True):

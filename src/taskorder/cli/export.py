@@ -68,6 +68,7 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> tuple[int, str]:
     """The exit code and what to print."""
+    from taskorder.neural.finished import run_entries
     from taskorder.neural.settings import KIND
     from taskorder.store import Store
 
@@ -80,7 +81,7 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
         _writer(path) if args.similarity is None else partial(_write_similarity, by=args.by or "test", raw=args.raw)
     )
     with Store(args.store, create=False) as store:
-        entries = sorted((entry for entry in store.entries() if entry.kind == KIND), key=_place)
+        entries = sorted(run_entries(store, KIND), key=_place)
         if not entries:
             raise ValueError(f"`store` must hold finished runs of `taskorder run`, got none in {args.store}.")
         if args.similarity is not None:
@@ -146,10 +147,10 @@ def _of_set(entries: list[Entry], number: int) -> list[Entry]:
 
 
 def _results(store: Store, entries: list[Entry]) -> Iterator[Columns]:
+    from taskorder.neural.finished import run_result
+
     for entry in entries:
-        result = store.result(entry.digest)
-        assert result is not None  # results are never removed
-        yield result
+        yield run_result(store, entry)
 
 
 def _write_similarity(path: Path, results: Iterator[Columns], *, by: str, raw: bool) -> None:

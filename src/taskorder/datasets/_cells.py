@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from taskorder.checks import Ints
+from taskorder.checks import Ints, is_text
 from taskorder.datasets._files import damaged
 
 _INTEGER = re.compile(r"[+-]?\d{1,18}")
@@ -48,6 +48,8 @@ def label_texts(values: NDArray[Any], path: Path) -> list[str]:
         raise damaged(path, "hold one label a row", f"labels with {values.ndim} axes", "One-hot labels: use argmax.")
     if values.dtype.kind == "S":
         return checked_labels([bytes(value).decode("utf-8", "replace") for value in values], path)
+    if values.dtype.kind == "U" and not is_text(values):
+        raise damaged(path, "have printable labels", "characters that are none", "Save it again.")
     if values.dtype.kind == "b":
         values = values.astype(np.int64)
     return checked_labels([str(value) for value in values.tolist()], path)

@@ -58,7 +58,7 @@ def read_names(path: Path) -> tuple[str, ...]:
     """The class names in a text file, one a line."""
     file_size(path, 2**16)
     try:
-        lines = path.read_text(encoding="utf-8").split("\n")
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
     except UnicodeDecodeError:
         raise damaged(path, "be a text of class names", "odd bytes") from None
     except OSError as problem:

@@ -156,15 +156,20 @@ def _answering(endpoint: Endpoint) -> Endpoint:
         try:
             return await endpoint(request)
         except Busy as problem:
-            return JSONResponse({"error": str(problem)}, 429)
+            return _error(str(problem), 429)
         except ValueError as problem:
-            return JSONResponse({"error": str(problem)}, 400)
+            return _error(str(problem), 400)
         except (TypeError, OverflowError) as problem:
-            return JSONResponse({"error": f"`request` must have the right types, got: {problem}."}, 400)
+            return _error(f"`request` must have the right types, got: {problem}.", 400)
         except TimeoutError:
             return JSONResponse({"error": f"The request must arrive within {READING_SECONDS:g} s."}, 408)
 
     return answer
+
+
+def _error(text: str, status: int) -> Response:
+    """One line; half a character, which JSON may hold and UTF-8 may not, is shown by its number."""
+    return JSONResponse({"error": text.encode(errors="backslashreplace").decode()}, status)
 
 
 async def _refused(request: Request, problem: Exception) -> Response:

@@ -14,7 +14,7 @@ from taskorder.ordering.clock import Clock, Watch
 from taskorder.ordering.listing import all_orders
 from taskorder.ordering.optimum import LISTED, allowed
 from taskorder.ordering.problem import Problem
-from taskorder.ordering.question import Task, pose
+from taskorder.ordering.question import TaskName, pose
 from taskorder.ordering.sampling import UNEVEN, is_uniform, random_orders
 from taskorder.ordering.solve import RULES
 from taskorder.records import Comparison, RuleScore
@@ -31,10 +31,10 @@ def compare(
     output: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     names: Sequence[str] | None = None,
-    before: Iterable[tuple[Task, Task]] = (),
-    first: Task | None = None,
-    last: Task | None = None,
-    learned: Iterable[Task] = (),
+    before: Iterable[tuple[TaskName, TaskName]] = (),
+    first: TaskName | None = None,
+    last: TaskName | None = None,
+    learned: Iterable[TaskName] = (),
     time_limit: float | None = 10.0,
     seed: int = 0,
     repair: bool = True,

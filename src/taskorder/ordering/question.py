@@ -18,7 +18,7 @@ from taskorder.theory.nearest import nearest_correlation
 MAX_TASKS = 2000
 """Beyond this a search step takes seconds and the matrices alone several hundred megabytes."""
 
-Task = str | int
+TaskName = str | int
 
 
 @dataclass(frozen=True)
@@ -68,10 +68,10 @@ def pose(
     output: ArrayLike | None,
     weights: ArrayLike | None,
     names: Sequence[str] | None,
-    before: Iterable[tuple[Task, Task]],
-    first: Task | None,
-    last: Task | None,
-    learned: Iterable[Task],
+    before: Iterable[tuple[TaskName, TaskName]],
+    first: TaskName | None,
+    last: TaskName | None,
+    learned: Iterable[TaskName],
     seed: int,
     repair: bool,
 ) -> Question:

@@ -18,7 +18,7 @@ from taskorder.ordering.clock import Clock, Watch
 from taskorder.ordering.firstorder import first_order
 from taskorder.ordering.optimum import LISTED
 from taskorder.ordering.path import path_rule
-from taskorder.ordering.question import Question, Task, pose
+from taskorder.ordering.question import Question, TaskName, pose
 from taskorder.ordering.sampling import UNEVEN, is_uniform, random_order
 from taskorder.ordering.visits import extra_visits, minimize_visits
 from taskorder.records import Plan
@@ -45,10 +45,10 @@ def solve(
     output: ArrayLike | None = None,
     weights: ArrayLike | None = None,
     names: Sequence[str] | None = None,
-    before: Iterable[tuple[Task, Task]] = (),
-    first: Task | None = None,
-    last: Task | None = None,
-    learned: Iterable[Task] = (),
+    before: Iterable[tuple[TaskName, TaskName]] = (),
+    first: TaskName | None = None,
+    last: TaskName | None = None,
+    learned: Iterable[TaskName] = (),
     visits: int | None = None,
     time_limit: float | None = 10.0,
     seed: int = 0,

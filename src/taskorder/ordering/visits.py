@@ -16,7 +16,7 @@ import numpy as np
 
 from taskorder.checks import Floats, Ints
 from taskorder.ordering.clock import Clock
-from taskorder.ordering.exact import Proof
+from taskorder.ordering.exact import Proof, tolerance
 from taskorder.ordering.optimum import minimize, one_blas_thread
 from taskorder.ordering.problem import Problem
 from taskorder.ordering.question import Question
@@ -98,6 +98,8 @@ def _try_all(question: Question, needed: tuple[int, ...], extra: int, sign: int,
         if proof.error < best[0] - 1e-12 * abs(best[0]) or not len(best[1]):
             best = proof.error, problem.tasks[proof.order]
     error, tasks = best
+    if bound >= error - tolerance(_posed(question, needed, sign), error):
+        bound = error  # choices that tie differ by rounding; no better one counts as better
     return Proof(np.arange(len(tasks)), error, min(bound, error), nodes), tasks
 
 

@@ -91,7 +91,7 @@ def _cells(path: Path) -> dict[tuple[str, str, str], tuple[float, float]]:
     """Value and accuracy (NaN where it is unknown) by seed, sequence and task."""
     found = {}
     try:
-        with open(path, newline="", encoding="utf-8") as file:
+        with open(path, newline="", encoding="utf-8-sig") as file:
             for row in csv.DictReader(file):
                 numbers = float(row["value"]), float(row["accuracy"] or "nan")
                 found[row["seed"], row["learned"], row["test"]] = numbers

@@ -46,7 +46,7 @@ def gain_said(sure: Confidence) -> str:
     """The advantage over a random order in words."""
     what = "% of the predicted error" if sure.unit == "error" else f"points of {sure.unit}"
     low, high = f"{100 * sure.gain_low:.1f}", f"{100 * sure.gain_high:.1f}"
-    return f"by {100 * sure.gain:.1f} {what} ({low} to {high}, 90 % of the halves)".replace("-", "\N{MINUS SIGN}")
+    return f"by {100 * sure.gain:.1f} {what} (nine of ten: {low} to {high})".replace("-", "\N{MINUS SIGN}")
 
 
 def _order_text(order: Sequence[int], names: Names) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 
 from taskorder.checks import Floats, Ints
 from taskorder.metrics import metrics
+from taskorder.neural.finished import run_entries, run_result
 from taskorder.ordering.clock import Watch
 from taskorder.ordering.compare import compare
 from taskorder.records import Comparison
@@ -112,7 +113,7 @@ def run_numbers(
     store: Store, number: int | None = None, *, time_limit: float | None = 10.0, watch: Watch | None = None
 ) -> RunNumbers:
     """The numbers of task set `number`, or of the first that is finished."""
-    entries = [entry for entry in store.entries() if entry.kind.startswith(KIND)]
+    entries = run_entries(store, KIND)
     if not entries:
         raise ValueError(f"`INPUT` must hold finished runs of `taskorder run`, got none in {store.path}.")
     if len({_config(entry) for entry in entries}) > 1:
@@ -122,7 +123,7 @@ def run_numbers(
     if chosen not in known:
         raise ValueError(f"`--set` must name a finished task set, got {chosen}. Sets: {known[0]} to {known[-1]}.")
     entries = sorted((e for e in entries if e.params["set"] == chosen), key=lambda e: int(e.params["seed"]))
-    results = [result for entry in entries if (result := store.result(entry.digest)) is not None]
+    results = [run_result(store, entry, ("accuracy",)) for entry in entries]
     settings = {key: value for key, value in entries[0].params.items() if key not in ("set", "seed")}
     shared = _tables(results)
     similarity = np.mean([_similarity(result) for result in results], axis=0)

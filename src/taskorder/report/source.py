@@ -149,8 +149,9 @@ def checked_plan(plan: Plan, data: dict[str, Any], name: str) -> Plan:
             )
         )
         typed(tuple[Caution, ...], data.get("warnings", []))
-        typed(tuple[float | None, ...], [data.get("expected"), data.get("regret")])
-    except (TypeError, ValueError):
+        typed(tuple[float | None, ...], [data.get("expected"), data.get("regret"), plan.seconds, plan.lower_bound])
+        plan.to_json()  # no NaN anywhere
+    except (TypeError, ValueError, OverflowError):
         fits = False
     if not fits:
         raise _misfit(name)

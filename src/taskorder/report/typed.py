@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import math
+import sys
 import types
+from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -13,7 +14,8 @@ class Misfit(ValueError):
 
 
 def typed(kind: Any, value: Any, where: str = "") -> Any:
-    """`value` as `kind`: a record, a tuple, a number that is finite, a text, a truth value, or one of several.
+    """`value` as `kind`: a record, a tuple, a number that is finite, a text, a truth value, a mapping, or one of
+    several.
 
     >>> typed(tuple[int, ...], [1, 2])
     (1, 2)
@@ -33,7 +35,9 @@ def typed(kind: Any, value: Any, where: str = "") -> Any:
             return tuple(
                 typed(one, part, f"{where}[{k}]") for k, (one, part) in enumerate(zip(kinds, value, strict=True))
             )
-    if kind is float and type(value) in (int, float) and math.isfinite(value):
+    if origin is Mapping and isinstance(value, dict):
+        return value
+    if kind is float and type(value) in (int, float) and abs(value) <= sys.float_info.max:
         return float(value)
     if kind in (int, str, bool) and type(value) is kind:
         return value

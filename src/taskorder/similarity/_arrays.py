@@ -9,6 +9,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from taskorder.checks import is_text
 from taskorder.similarity._delimited import counted
 
 NPY_MAGIC = b"\x93NUMPY"
@@ -108,6 +109,8 @@ def parse_npz(data: bytes, label: str, max_tasks: int) -> tuple[np.ndarray, list
                 names = _read_array(stream, label, max_tasks, "names", text=True)
         if names.dtype.kind == "S":
             names = np.char.decode(names, "utf-8")
+        if not is_text(names):
+            raise _Refusal(f"`{label}` must hold text in names, got characters that are none. Save it again.")
         return table, [str(name) for name in names]
     except _Refusal:
         raise

@@ -31,7 +31,7 @@ export function sentence({ state, evaluation, random, best }) {
 }
 
 /** What made the order, in words. @param {string} rule */
-export const ruleText = (rule) => (rule === BY_HAND ? "made by hand" : rule === "optimal" ? "best order search" : rule);
+export const ruleText = (rule) => (rule === BY_HAND ? "made by hand" : rule === "optimal" ? "found by search" : rule);
 
 /** @returns {{render: (view: import("./app.js").View) => void}} */
 export function createAnswer() {

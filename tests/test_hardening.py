@@ -1,0 +1,277 @@
+"""Every command where things go wrong: odd paths and locales, no network, folders and disks that cannot be written.
+
+The commands run in one process for each surrounding, with real files, as `python -m taskorder` would run them.
+"""
+
+import ctypes
+import json
+import os
+import re
+import subprocess
+import sys
+import urllib.request
+
+import pytest
+
+pytest.importorskip("sklearn")
+pytest.importorskip("PIL")
+pytest.importorskip("resource")
+
+from .fuzz import readers
+
+ODD = "Ünï  中文 it's 50% #1"
+"""A folder with letters of several scripts, blanks, a quote, and what a shell, a URL or a format takes for its own."""
+
+INPUTS = {
+    "table é.csv": lambda: readers.text_tables()[0],
+    "weights é.txt": lambda: b"cats=2\ndogs=1\n",
+    "plan é.json": lambda: readers.plans()[0],
+    "order é.json": lambda: readers.orders()[0],
+    "results é.csv": lambda: readers.results()[0],
+    "store é.sqlite": lambda: readers.stores()[0],
+    "audit é.json": lambda: readers.audits()[0],
+    "rows é.csv": lambda: b"x,y,label\n" + b"".join(b"%d,%d,%c\n" % (k, k % 7, b"abcd"[k % 4]) for k in range(160)),
+    "run é.toml": lambda: b'dataset = "digits"\nnum_sets = 1\nnum_tasks = 2\nepochs = 1\nfraction = 0.05\n',
+    "spec é.toml": lambda: b'[tasks]\none = ["a", "b"]\ntwo = ["c", "d"]\n',
+    "names é.txt": lambda: readers.name_lists()[0],
+    "results é/fig3e.json": lambda: readers.figures()[0],
+}
+
+LEARNER = ("--learner", "sklearn:GaussianNB", "--pilot", "20", "--seeds", "1", "--budget", "4")
+READING = {
+    "plan": ["plan", "table é.csv", "--weights", "weights é.txt"],
+    "compare": ["compare", "table é.csv"],
+    "simulate": ["simulate", "table é.csv", "--order", "cats,dogs,red cars", "--seeds", "2"],
+    "audit": ["audit", "results é.csv"],
+    "audit a store": ["audit", "store é.sqlite", "--where", "set=0"],
+    "status": ["status", "store é.sqlite"],
+    "data list": ["data", "list", "--folder", "."],
+    "data check": ["data", "check", "rows é.csv"],
+    "data get": ["data", "get", "digits", "--folder", "data"],
+    "order": ["order", "order é.json", "--to", "renate"],
+}
+WRITING = {
+    "order -o": ["order", "plan é.json", "--class-names", "names é.txt", "-o", "out/order.json"],
+    "report on a table": ["report", "table é.csv", "-o", "out/table.html"],
+    "report on a plan": ["report", "plan é.json", "-o", "out/plan.html"],
+    "report on a store": ["report", "store é.sqlite", "-o", "out/store.html"],
+    "report on results": ["report", "results é.csv", "-o", "out/results.html"],
+    "report on an audit": ["report", "audit é.json", "-o", "out/audit.html"],
+    "export": ["export", "store é.sqlite", "-o", "out/runs.csv"],
+    "export packed": ["export", "store é.sqlite", "-o", "out/runs.csv.gz"],
+    "export a similarity": ["export", "store é.sqlite", "-o", "out/set.npz", "--similarity", "0"],
+    "export whole": ["export", "store é.sqlite", "-o", "out/whole.csv.gz", "--whole"],
+    "reproduce --report": ["reproduce", "--results", "results é", "--report", "out/REPRODUCTION.md"],
+    "reproduce": ["reproduce", "fig6b", "--quick", "--results", "out/figures"],
+    "run": ["run", "run é.toml", "--store", "out/run.sqlite"],
+    "pilot": ["pilot", "rows é.csv", "--tasks", "spec é.toml", *LEARNER, "-o", "out/pilot"],
+}
+
+SLOW = ("pilot", "run", "reproduce")
+"""Their stores on a full disk: tests/test_store_files.py and tests/test_cli_run.py."""
+
+DRIVER = """
+import contextlib, io, json, os, resource, sys
+from taskorder.cli import main
+limit = int(os.environ.get("FILE_LIMIT", "0"))
+told = []
+for argv in json.loads(sys.argv[1]):
+    if argv[0] in ("pilot", "reproduce", "report"):
+        import scipy.stats, scipy.optimize, sklearn.naive_bayes  # their caches are not at stake here
+    if limit:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+    # streams and words as the locale has them
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding=sys.stdout.encoding) for _ in range(2))
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main([os.fsdecode(word.encode()) for word in argv])
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    told.append([code, *(stream.buffer.getvalue().decode("latin-1") for stream in (out, err) if not stream.flush())])
+os.write(1, json.dumps(told).encode())
+"""
+
+NO_NETWORK = """
+import os, sys
+def refuse(event, args):
+    named = event in ("socket.getaddrinfo", "socket.gethostbyname", "urllib.Request")
+    if named or (event == "socket.connect" and isinstance(args[1], tuple) and args[1][0] not in ("127.0.0.1", "::1")):
+        os.write(2, f"network: {event}\\n".encode())
+        raise OSError("no network here")
+sys.addaudithook(refuse)
+"""
+
+
+@pytest.fixture
+def here(tmp_path):
+    """The odd folder with all inputs."""
+    folder = tmp_path / ODD
+    for name, make in INPUTS.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(make())
+    (folder / "out").mkdir()
+    return folder
+
+
+def run(commands, folder, before="", **more):
+    """(exit code, stdout, stderr) of each command, one after another in a process of its own."""
+    site = folder.parent / "site"
+    site.mkdir(exist_ok=True)
+    (site / "sitecustomize.py").write_text(before)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(site), *sys.path]), "HOME": str(folder)}
+    environment |= more.pop("environment", {})
+    words = [sys.executable, "-c", DRIVER, json.dumps(list(commands))]
+    done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, timeout=900, **more)
+    said = done.stderr.decode(errors="replace")
+    assert done.returncode == 0, said
+    return json.loads(done.stdout), said
+
+
+def test_every_command_without_a_network_in_an_odd_folder(here):
+    commands = {**READING, **WRITING}
+    told, said = run(commands.values(), here, NO_NETWORK)
+    assert "network:" not in said
+    for name, (code, out, err) in zip(commands, told, strict=True):
+        assert code == 0, (name, err)
+        assert out, name
+    written = {path.relative_to(here / "out").as_posix() for path in (here / "out").rglob("*") if path.is_file()}
+    named = {word[4:] for words in WRITING.values() for word in words if word.startswith("out/")}
+    assert {name for name in named if "." in name} <= written
+    assert {"pilot/plan.json", "pilot/report.html", "whole.json", "figures/fig6b-quick.json"} <= written
+    assert not [name for name in written if ".part" in name]
+
+
+def test_the_explorer_without_a_network(here):
+    site = here.parent / "site"
+    site.mkdir()
+    (site / "sitecustomize.py").write_text(NO_NETWORK)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(site), *sys.path])}
+    words = [sys.executable, "-m", "taskorder", "explore", "table é.csv", "--port", "0"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(words, cwd=here, env=environment, **pipes) as serving:
+        page = urllib.request.urlopen(serving.stdout.readline().strip(), timeout=60).read().decode()
+        serving.terminate()
+        said = serving.stderr.read()
+    assert "network:" not in said
+    assert re.findall(r"""(?:src|href)=["'](?:https?:)?//""", page) == []
+
+
+def test_the_hook_sees_a_download(here):
+    ((code, _, err),), said = run([["data", "get", "fashion-mnist", "--folder", "data"]], here, NO_NETWORK)
+    assert code == 2
+    assert err.startswith("taskorder: error: ")
+    assert "network:" in said
+
+
+def test_every_command_in_a_locale_without_unicode(here):
+    """Python's own ways out of the C locale are closed, so files and streams have no UTF-8 but by our asking."""
+    commands = {**READING, **{name: words for name, words in WRITING.items() if name not in SLOW}}
+    closed = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    told, _ = run(commands.values(), here, environment=closed)
+    for name, (code, out, err) in zip(commands, told, strict=True):
+        assert code == 0, (name, err)
+        assert out, name
+    assert "red cars" in (here / "out" / "table.html").read_text(encoding="utf-8")
+
+
+def without_privileges():
+    """Also root must mind permissions: CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH are dropped before the start."""
+    for capability in (1, 2):
+        ctypes.CDLL(None).prctl(24, capability)
+
+
+def test_folders_that_cannot_be_written(here):
+    (here / "out").chmod(0o555)
+    told, _ = run(WRITING.values(), here, preexec_fn=without_privileges)
+    for name, (code, out, err) in zip(WRITING, told, strict=True):
+        assert code in (1, 2), name
+        assert out == "", name
+        assert err.startswith("taskorder: error: "), name
+        assert err.count("\n") == 1, (name, err)
+    (here / "out").chmod(0o755)
+    assert list((here / "out").iterdir()) == []
+
+
+def test_stores_that_cannot_be_written_are_still_read(here):
+    store = here / "store é.sqlite"
+    store.chmod(0o444)
+    here.chmod(0o555)
+    commands = {key: READING[key] for key in ("status", "audit a store")}
+    told, _ = run(commands.values(), here, preexec_fn=without_privileges)
+    here.chmod(0o755)
+    for name, (code, out, err) in zip(commands, told, strict=True):
+        assert code == 0, (name, err)
+        assert out
+
+
+def test_a_full_disk_leaves_no_half_of_a_file(here):
+    """A limit on the size of files: the operating system refuses the rest of a write, as on a full disk."""
+    commands = {name: words for name, words in WRITING.items() if name not in (*SLOW, "order -o")}
+    told, _ = run(commands.values(), here, environment={"FILE_LIMIT": "200", "PYTHONDONTWRITEBYTECODE": "1"})
+    for name, (code, out, err) in zip(commands, told, strict=True):
+        assert code in (1, 2), (name, out)
+        assert err.startswith("taskorder: error: "), name
+        assert err.count("\n") == 1, (name, err)
+    assert [path.name for path in (here / "out").iterdir()] == []
+
+
+def test_several_processes_share_a_store(tmp_path):
+    """Four processes with the same sixty runs: all are there, each was run once, and readers never see half of one."""
+    script = (
+        "import os, sys, time\n"
+        "from taskorder.execute.local import complete\n"
+        "from taskorder.records import RunSpec\n"
+        "from taskorder.store import Store\n"
+        "log = os.open(sys.argv[2], os.O_WRONLY | os.O_APPEND | os.O_CREAT)\n"
+        "def work(specs):\n"
+        "    os.write(log, b''.join(b'%d\\n' % spec.params['x'] for spec in specs))\n"
+        "    time.sleep(0.005)\n"
+        "    return [{'y': [spec.params['x']] * 1000} for spec in specs]\n"
+        "specs = [RunSpec('square.1', {'x': x}) for x in range(60)]\n"
+        "with Store(sys.argv[1]) as store:\n"
+        "    complete(specs, work, store, batch_size=3)\n"
+        "    assert store.missing(specs) == []\n"
+    )
+    path, log = tmp_path / "s", tmp_path / "log"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    workers = [subprocess.Popen([sys.executable, "-c", script, path, log], env=environment) for _ in range(4)]
+    from taskorder.store import Store
+
+    seen = 0
+    while any(worker.poll() is None for worker in workers):
+        with Store(path) as store:
+            entries = store.entries()
+            assert all(store.result(entry.digest) == {"y": [entry.params["x"]] * 1000} for entry in entries)
+            assert len(entries) >= seen
+            seen = len(entries)
+    assert [worker.returncode for worker in workers] == [0] * 4
+    assert sorted(map(int, log.read_text().split())) == list(range(60))
+
+
+TEXTS = {
+    name: reader
+    for name, reader in readers.READERS.items()
+    if reader.ending in (".csv", ".json", ".toml", ".txt") and not reader.name.startswith("explorer")
+}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(reader.name, marks=[pytest.mark.xfail(reason=reader.known)] if reader.known else [])
+        for reader in TEXTS.values()
+    ],
+)
+def test_windows_line_ends_and_marks(name, tmp_path):
+    """A file that went through an editor on Windows is read as before."""
+    reader = TEXTS[name]
+    (tmp_path / "a").mkdir()
+    for data in reader.seeds():
+        plain = data.decode("utf-8-sig").replace("\r\n", "\n")
+        answers = []
+        for text in (plain.encode(), plain.replace("\n", "\r\n").encode("utf-8-sig")):
+            path = tmp_path / "a" / f"input{reader.ending}"
+            path.write_bytes(text)
+            try:
+                answers.append(repr(reader.read(path)))
+            except ValueError as problem:
+                answers.append(f"refused: {problem}")
+        assert answers[0] == answers[1]
