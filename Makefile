@@ -4,10 +4,11 @@ export PYTHONDONTWRITEBYTECODE =
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-EXTRAS := dev,plot,neural,images,web
+EXTRAS := dev,plot,neural,images,web,ray,docs
 STAMP := $(VENV)/.installed
+ADAPTERS := .venv-adapters
 
-.PHONY: setup demo test lint bench constraints clean
+.PHONY: setup demo test test-adapters docs lint bench constraints clean
 
 setup: $(STAMP)
 
@@ -25,20 +26,42 @@ demo: setup
 test: setup
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
+# Against the real frameworks, which need much more than we do: an environment on top of .venv, whose torch it shares
+# (without the override uv would fetch one of gigabytes). Nothing may be skipped here.
+test-adapters: $(ADAPTERS)/.installed
+	TASKORDER_NO_SKIPS=1 $(ADAPTERS)/bin/python -m pytest tests/adapters $(PYTEST_ARGS)
+
+$(ADAPTERS)/.installed: $(STAMP)
+	$(BIN)/python -c "import torch" 2>/dev/null || $(BIN)/python -m pip install --quiet torch==2.13.0
+	$(BIN)/python -m venv --clear --without-pip $(ADAPTERS)
+	echo "torch; python_version < '0'" | $(BIN)/uv pip install --quiet --python $(ADAPTERS)/bin/python \
+	  -c constraints.txt --overrides - -r pyproject.toml --extra avalanche continuum six
+	$(BIN)/python -c "import site; print('$(CURDIR)/src', *site.getsitepackages(), sep='\n')" \
+	  > $$($(ADAPTERS)/bin/python -c "import site; print(site.getsitepackages()[0])")/base.pth
+	touch $@
+
+# A static site in build/site; a warning is an error.
+docs: setup
+	$(BIN)/python -m sphinx -W --keep-going -q -d build/doctrees -c docs . build/site
+
 lint: setup
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# Half an hour on two cores; docs/benchmarks.md is written from what the scripts keep.
 bench: setup
 	$(BIN)/python benchmarks/ordering.py
 	$(BIN)/python benchmarks/linear.py
+	$(BIN)/python benchmarks/engine.py steps tree compile forms memory
+	$(BIN)/python benchmarks/ray_scaling.py
+	$(BIN)/python benchmarks/page.py
 
 # Newest versions that fit together on every supported Python; the file names no package index. Torch stays out of it.
 constraints: setup
 	$(BIN)/uv pip compile --quiet --universal --no-header --no-annotate --upgrade --python-version 3.11 \
-	  $(foreach extra,dev plot neural images web,--extra $(extra)) pyproject.toml -o constraints.txt
+	  $(foreach extra,dev plot neural images web ray docs,--extra $(extra)) pyproject.toml -o constraints.txt
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(ADAPTERS) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,57 @@
+"""The pictures of docs/explorer.md: python docs/screenshots.py FOLDER, with chromium installed."""
+
+import shutil
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import sync_playwright
+
+PORT = 8399
+SIZE = {"width": 1400, "height": 860}
+
+
+def main(folder: Path) -> None:
+    """Write report.png and explorer.png, both of the matrix that ships with taskorder."""
+    command = [sys.executable, "-m", "taskorder"]
+    page_file = folder / "report.html"
+    subprocess.run([*command, "report", "--demo", "-o", str(page_file)], check=True)
+    server = subprocess.Popen([*command, "explore", "--demo", "--port", str(PORT)])
+    try:
+        wait_for(f"http://127.0.0.1:{PORT}/")
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+            page = browser.new_page(viewport=SIZE)
+            page.goto(page_file.absolute().as_uri())
+            page.screenshot(path=folder / "report.png")
+            page.goto(f"http://127.0.0.1:{PORT}/")
+            page.click("#optimal")
+            page.get_by_text("proven").first.wait_for(timeout=60_000)
+            page.evaluate("scrollTo(0, 0)")
+            page.screenshot(path=folder / "explorer.png")
+            browser.close()
+    finally:
+        server.terminate()
+        server.wait()
+    page_file.unlink()
+    for name in ("report", "explorer"):  # few colors: a third of the size
+        picture = Image.open(folder / f"{name}.png").convert("RGB").quantize(128)
+        picture.save(folder / f"{name}.png", optimize=True)
+
+
+def wait_for(address: str) -> None:
+    """Until the explorer answers."""
+    for _ in range(100):
+        try:
+            urllib.request.urlopen(address)
+            return
+        except OSError:
+            time.sleep(0.2)
+    raise SystemExit(f"`explore` must answer at {address}, got nothing.")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
