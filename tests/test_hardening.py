@@ -253,13 +253,7 @@ TEXTS = {
 }
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(reader.name, marks=[pytest.mark.xfail(reason=reader.known)] if reader.known else [])
-        for reader in TEXTS.values()
-    ],
-)
+@pytest.mark.parametrize("name", TEXTS)
 def test_windows_line_ends_and_marks(name, tmp_path):
     """A file that went through an editor on Windows is read as before."""
     reader = TEXTS[name]

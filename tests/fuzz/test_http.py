@@ -19,7 +19,7 @@ pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
 from .mutate import WORDS, damaged, odd_json
-from .readers import json_tables, questions, text_tables
+from .seeds import json_tables, questions, text_tables
 
 INPUTS = int(os.environ.get("FUZZ_INPUTS", "200"))
 SECONDS = 20.0
