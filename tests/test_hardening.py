@@ -3,7 +3,6 @@
 The commands run in one process for each surrounding, with real files, as `python -m taskorder` would run them.
 """
 
-import ctypes
 import json
 import os
 import re
@@ -17,24 +16,24 @@ pytest.importorskip("sklearn")
 pytest.importorskip("PIL")
 pytest.importorskip("resource")
 
-from .fuzz import readers
+from .fuzz import readers, seeds
 
 ODD = "Ünï  中文 it's 50% #1"
 """A folder with letters of several scripts, blanks, a quote, and what a shell, a URL or a format takes for its own."""
 
 INPUTS = {
-    "table é.csv": lambda: readers.text_tables()[0],
+    "table é.csv": lambda: seeds.text_tables()[0],
     "weights é.txt": lambda: b"cats=2\ndogs=1\n",
-    "plan é.json": lambda: readers.plans()[0],
-    "order é.json": lambda: readers.orders()[0],
-    "results é.csv": lambda: readers.results()[0],
-    "store é.sqlite": lambda: readers.stores()[0],
-    "audit é.json": lambda: readers.audits()[0],
+    "plan é.json": lambda: seeds.plans()[0],
+    "order é.json": lambda: seeds.orders()[0],
+    "results é.csv": lambda: seeds.results()[0],
+    "store é.sqlite": lambda: seeds.stores()[0],
+    "audit é.json": lambda: seeds.audits()[0],
     "rows é.csv": lambda: b"x,y,label\n" + b"".join(b"%d,%d,%c\n" % (k, k % 7, b"abcd"[k % 4]) for k in range(160)),
     "run é.toml": lambda: b'dataset = "digits"\nnum_sets = 1\nnum_tasks = 2\nepochs = 1\nfraction = 0.05\n',
     "spec é.toml": lambda: b'[tasks]\none = ["a", "b"]\ntwo = ["c", "d"]\n',
-    "names é.txt": lambda: readers.name_lists()[0],
-    "results é/fig3e.json": lambda: readers.figures()[0],
+    "names é.txt": lambda: seeds.name_lists()[0],
+    "results é/fig3e.json": lambda: seeds.figures()[0],
 }
 
 LEARNER = ("--learner", "sklearn:GaussianNB", "--pilot", "20", "--seeds", "1", "--budget", "4")
@@ -111,15 +110,15 @@ def here(tmp_path):
     return folder
 
 
-def run(commands, folder, before="", **more):
-    """(exit code, stdout, stderr) of each command, one after another in a process of its own."""
+def run(commands, folder, before="", environment=None, through=(sys.executable,)):
+    """(exit code, stdout, stderr) of each command, one after another in a process of its own, begun by `through`."""
     site = folder.parent / "site"
     site.mkdir(exist_ok=True)
     (site / "sitecustomize.py").write_text(before)
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(site), *sys.path]), "HOME": str(folder)}
-    environment |= more.pop("environment", {})
-    words = [sys.executable, "-c", DRIVER, json.dumps(list(commands))]
-    done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, timeout=900, **more)
+    paths = {"PYTHONPATH": os.pathsep.join([str(site), *sys.path]), "HOME": str(folder)}
+    words = [*through, "-c", DRIVER, json.dumps(list(commands))]
+    env = {**os.environ, **paths, **(environment or {})}
+    done = subprocess.run(words, cwd=folder, env=env, capture_output=True, timeout=900)
     said = done.stderr.decode(errors="replace")
     assert done.returncode == 0, said
     return json.loads(done.stdout), said
@@ -172,15 +171,18 @@ def test_every_command_in_a_locale_without_unicode(here):
     assert "red cars" in (here / "out" / "table.html").read_text(encoding="utf-8")
 
 
-def without_privileges():
-    """Also root must mind permissions: CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH are dropped before the start."""
-    for capability in (1, 2):
-        ctypes.CDLL(None).prctl(24, capability)
+WITHOUT_PRIVILEGES = """
+import ctypes, os, sys
+for capability in (1, 2):
+    ctypes.CDLL(None).prctl(24, capability)
+os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+"""
+"""Also root must mind permissions: CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH are dropped before the start."""
 
 
 def test_folders_that_cannot_be_written(here):
     (here / "out").chmod(0o555)
-    told, _ = run(WRITING.values(), here, preexec_fn=without_privileges)
+    told, _ = run(WRITING.values(), here, through=(sys.executable, "-c", WITHOUT_PRIVILEGES))
     for name, (code, out, err) in zip(WRITING, told, strict=True):
         assert code in (1, 2), name
         assert out == "", name
@@ -195,7 +197,7 @@ def test_stores_that_cannot_be_written_are_still_read(here):
     store.chmod(0o444)
     here.chmod(0o555)
     commands = {key: READING[key] for key in ("status", "audit a store")}
-    told, _ = run(commands.values(), here, preexec_fn=without_privileges)
+    told, _ = run(commands.values(), here, through=(sys.executable, "-c", WITHOUT_PRIVILEGES))
     here.chmod(0o755)
     for name, (code, out, err) in zip(commands, told, strict=True):
         assert code == 0, (name, err)

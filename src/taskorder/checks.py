@@ -167,7 +167,7 @@ def is_text(values: NDArray[Any]) -> bool:
     return native.size == 0 or native.dtype.itemsize == 0 or int(native.view(np.uint32).max()) <= 0x10FFFF
 
 
-def seconds_limit(value: float | None) -> float:
+def seconds_limit(value: float | None, name: str = "time_limit") -> float:
     """A positive time limit; None means no limit."""
     if value is None:
         return math.inf
@@ -176,7 +176,7 @@ def seconds_limit(value: float | None) -> float:
     except (TypeError, ValueError):
         seconds = 0.0
     if isinstance(value, bool | str) or not seconds > 0:
-        raise ValueError(f"`time_limit` must be a positive number of seconds or None, got {value!r}.")
+        raise ValueError(f"`{name}` must be a positive number of seconds or None, got {value!r}.")
     return seconds
 
 

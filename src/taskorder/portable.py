@@ -82,7 +82,7 @@ class PortableOrder:
         names = tuple(tuple(str(class_names[label]) for label in group) for group in groups) if class_names else ()
         if not isinstance(plan.options, Mapping):
             raise ValueError(f"`options` of a plan must be an object, got {type(plan.options).__name__}.")
-        seed = plan.options.get("seed")
+        seed = plan.options.get("sample_seed", plan.options.get("seed"))
         return cls(
             names=plan.names,
             order=plan.order,

@@ -11,8 +11,10 @@ import time
 import numpy as np
 import pytest
 
+from taskorder import PortableOrder, read_similarity
 from taskorder.cli import main
 from taskorder.records import Plan
+from taskorder.report.pilot import read_pilot
 
 SGD = 'sklearn:SGDClassifier(loss="log_loss",alpha=0.01)'
 
@@ -64,6 +66,24 @@ def test_a_column_gives_tasks_and_the_folder_holds_everything(here, capsys):
         learned = {row["learned"] for row in csv.DictReader(file)}
     assert {"north", "north>south", "north>south>east"} <= learned
     assert "<html" in (here / "out/report.html").read_text()
+
+
+def test_tasks_may_be_called_like_comments_and_numbers(here, capsys):
+    text = (here / "all.csv").read_text().replace("north", "#1").replace("south", "0.5").replace("east", "1.5")
+    (here / "odd.csv").write_text(text)
+    plan = plan_of(capsys, "odd.csv", "--column", "country", "--seeds", "1", "--seed", "7", "-o", "out")
+    assert sorted(plan.names) == ["#1", "0.5", "1.5"]
+    assert read_similarity("out/similarity.csv")[1] == plan.names
+    assert "<html" in (here / "out/report.html").read_text()
+    assert PortableOrder.from_plan(plan).order_seed == 7
+
+
+def test_the_page_ranks_by_weights_as_the_plan_does(here, capsys):
+    words = ("all.csv", "--column", "country", "--seeds", "2", "--weights", "south=50", "-o", "out")
+    plan = plan_of(capsys, *words)
+    _, _, rehearsed = read_pilot(here / "out")
+    place = rehearsed.orders.index(plan.order)
+    assert rehearsed.scores[place] == pytest.approx(plan.expected, abs=1e-6)
 
 
 def test_similarity_and_plan_work_with_the_other_commands(here, capsys):

@@ -266,7 +266,7 @@ def test_a_search_ends_with_the_librarys_plan(client):
     [
         ({"rule": "best"}, "`rule` must be one of"),
         ({"rule": "optimal", "before": [[0, 1], [1, 0]]}, "cycle"),
-        ({"rule": "optimal", "seconds": 0}, "`time_limit` must be a positive"),
+        ({"rule": "optimal", "seconds": 0}, "`seconds` must be a positive"),
         ({"rule": "optimal", "seconds": 1e9}, "`seconds` must be at most 600"),
         ({"rule": "optimal", "names": ["A"]}, "`names` must name each"),
     ],

@@ -181,14 +181,14 @@ def _noted(found: Study, notes: tuple[str, ...]) -> Any:
 
 def _write(found: Study, folder: Path) -> list[str]:
     """Write everything to the folder; the names of the files."""
+    from taskorder.similarity.tables import write_similarity
+
     plan, table = found.plan, found.table
     folder.mkdir(parents=True, exist_ok=True)
     names = plan.names
-    similarity = table.similarity()
     accuracy = table.accuracy
     files = {
         "plan.json": plan.to_json() + "\n",
-        "similarity.csv": _text([["", *names], *([name, *row] for name, row in zip(names, similarity, strict=True))]),
         "losses.csv": _text(
             [["seed", "learned", "test", "loss", "chance", "accuracy"]]
             + [
@@ -212,8 +212,11 @@ def _write(found: Study, folder: Path) -> list[str]:
         )  # fmt: skip
     for name, text in files.items():
         _replace(folder / name, text)
+    part = folder / f".{os.getpid()}.similarity.csv"
+    write_similarity(part, table.similarity(), names)
+    os.replace(part, folder / "similarity.csv")
     _replace(folder / "report.html", _report(folder))
-    return [*files, "report.html"]
+    return [*files, "similarity.csv", "report.html"]
 
 
 def _replace(path: Path, text: str) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import threading
 import time
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
+
+from taskorder.cli.output import say
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -91,7 +92,7 @@ class Watcher:
 
     def _say_compiling(self) -> None:
         if not self._reported:
-            sys.stderr.write("taskorder: compiling for this machine; only the first run waits (up to about 20 s)\n")
+            say("compiling for this machine; only the first run waits (up to about 20 s)")
 
 
 def line(error: float, bound: float, elapsed: float) -> str:

@@ -73,7 +73,7 @@ def find(body: Payload, watch: Watch | None = None) -> Plan:
     rule, asked = body.get("rule"), question_of(body)
     if rule not in RULES:
         raise ValueError(f"`rule` must be one of {', '.join(RULES)}, got {rule!r}.")
-    limit = checks.seconds_limit(body.get("seconds", 10.0))
+    limit = checks.seconds_limit(body.get("seconds", 10.0), "seconds")
     if limit > MAX_SECONDS:
         raise ValueError(f"`seconds` must be at most {MAX_SECONDS:g}, got {limit:g}. Use: taskorder plan --time-limit")
     options: Payload = {**asked, "time_limit": limit, "seed": body.get("seed", 0), "watch": watch}

@@ -121,7 +121,7 @@ class CommandLearner(CallableLearner):
             raise ValueError(f"`command` must name a program, got {command!r}.")
         super().__init__(self._run, chance=chance, name=shlex.join(words))
         self.command = words
-        self.timeout = seconds_limit(timeout)
+        self.timeout = seconds_limit(timeout, "timeout")
 
     def _run(self, learned: tuple[str, ...], test: str, seed: int) -> Answer:
         question = json.dumps({"train": list(learned), "test": test, "seed": seed})

@@ -31,9 +31,8 @@ from taskorder.records import RunSpec
 from taskorder.similarity.transfer import measured_table, similarity_from
 
 MAKERS: dict[str, Callable[[Sequence[int], int], Net]] = dict(zip(NETS, (mlp, cnn), strict=True))
-CACHE_BYTES = 12_000_000
-"""On a CPU, networks that are trained together stay in its cache: this much for their parameters and moments.
-Measured (`python benchmarks/engine.py steps`): the paper's MLP is fastest eight at a time, its CNN one by one."""
+MOST_ON_CPU = 64
+"""More at once bring nothing on a CPU (`python benchmarks/engine.py steps`): it trains them in small groups."""
 DEVICE_SHARE = 0.4
 """Elsewhere, the share of the device's memory that is for networks."""
 UNKNOWN_DEVICE_BYTES = 2_000_000_000
@@ -150,12 +149,12 @@ def task_set_of(spec: RunSpec) -> TaskSet:
 
 
 def networks_that_fit(net: Net, bytes_allowed: float | None = None) -> int:
-    """How many networks to train at once, a power of two: what fits the device, or the cache of a CPU."""
+    """How many networks to train at once, a power of two: what fits the device."""
     shapes = jax.eval_shape(net.init, jax.random.key(0))
     size = 4 * sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(shapes))
     device = jax.devices()[0]
     if bytes_allowed is None and device.platform == "cpu":
-        return _power_below(max(1, CACHE_BYTES // (3 * size)))
+        return min(MOST_ON_CPU, networks_that_fit(net, UNKNOWN_DEVICE_BYTES))
     if bytes_allowed is None:
         stats = device.memory_stats()
         bytes_allowed = DEVICE_SHARE * stats["bytes_limit"] if stats else UNKNOWN_DEVICE_BYTES

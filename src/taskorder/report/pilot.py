@@ -79,7 +79,9 @@ def read_rehearsed(path: Path, plan: Plan) -> Rehearsed | None:
     whole = [way for way in made.endings if len(way) == len(plan.order)]
     if not whole:
         return None
-    by_seed = np.stack([made.score(whole, one) for one in told])
+    counts = plan.options.get("weights")
+    weights = None if counts is None else np.array(counts, dtype=np.float64)
+    by_seed = np.stack([made.score(whole, one, None, weights) for one in told])
     there = np.flatnonzero(~np.isnan(by_seed).any(axis=0))
     scores = by_seed.mean(axis=0)
     ranked = sorted(there.tolist(), key=lambda row: -scores[row])

@@ -35,11 +35,18 @@ def pilot_facts(plan: Plan) -> list[Fact]:
     """What a pilot adds to the numbers on top."""
     found = []
     if plan.expected is not None:
-        found.append(Fact("Rehearsed", percent(plan.expected), "mean accuracy of all tasks, on the pilot"))
+        found.append(
+            Fact("Rehearsed", percent(plan.expected), f"mean {rehearsed_unit(plan)} of all tasks, on the pilot")
+        )
     if plan.confidence is not None:
         detail = f"probability that the choice beats a random order; {plan.confidence.verdict}"
         found.append(Fact("Beats random", percent(plan.confidence.beats_random), detail))
     return found
+
+
+def rehearsed_unit(plan: Plan) -> str:
+    """accuracy, or score where the learner did not tell it."""
+    return "score" if plan.confidence is not None and plan.confidence.unit == "score" else "accuracy"
 
 
 def gain_said(sure: Confidence) -> str:

@@ -12,7 +12,7 @@ from taskorder.report.markup import Html, html, task
 from taskorder.report.page import Fact, Page
 from taskorder.report.parts import counted, sentence_order
 from taskorder.report.pilot import Rehearsed
-from taskorder.report.pilot_sections import gain_said, pilot_facts, pilot_sections
+from taskorder.report.pilot_sections import gain_said, pilot_facts, pilot_sections, rehearsed_unit
 from taskorder.report.plan_numbers import PlanNumbers
 
 
@@ -71,7 +71,9 @@ def _answer(numbers: PlanNumbers, names: Sequence[str]) -> Html:
 
 def _piloted(plan: Plan) -> str:
     """What the pilot says about the choice."""
-    told = "" if plan.expected is None else f" In rehearsal it comes to a mean accuracy of {percent(plan.expected)}."
+    told = ""
+    if plan.expected is not None:
+        told = f" In rehearsal it comes to a mean {rehearsed_unit(plan)} of {percent(plan.expected)}."
     if plan.confidence is None:
         return told
     chance = f"it beats a random order with a probability of {percent(plan.confidence.beats_random)}"
