@@ -216,7 +216,8 @@ def _write(found: Study, folder: Path) -> list[str]:
     write_similarity(part, table.similarity(), names)
     os.replace(part, folder / "similarity.csv")
     _replace(folder / "report.html", _report(folder))
-    return [*files, "similarity.csv", "report.html"]
+    first, *others = files
+    return [first, "similarity.csv", *others, "report.html"]
 
 
 def _replace(path: Path, text: str) -> None:
