@@ -29,8 +29,9 @@ import numpy as np
 from common import save, show
 
 from taskorder.neural import runs, settings
+from taskorder.neural.cnn import cnn
 from taskorder.neural.evaluate import evaluate
-from taskorder.neural.nets import Net, cnn, mlp
+from taskorder.neural.nets import Net, mlp
 from taskorder.neural.ops import CONV_FORMS, _seconds, conv_form
 from taskorder.neural.pools import make_pool
 from taskorder.neural.train import Pool, Recipe, as_floats, cross_entropy, gradient_step, start, train_task

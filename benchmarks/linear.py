@@ -24,7 +24,7 @@ from taskorder.experiments import load
 from taskorder.linear.gram import boundary_errors, trajectories
 from taskorder.linear.plain import errors
 from taskorder.linear.tasks import LinearTasks, sample_tasks
-from taskorder.ordering.optimum import one_blas_thread
+from taskorder.machine import one_blas_thread
 from taskorder.store import Store
 
 NUM_ORDERS = 106

@@ -241,7 +241,7 @@ from instances import factor
 from ordering import problem_of
 from taskorder import solve
 from taskorder.ordering.clock import Clock
-from taskorder.ordering.optimum import one_blas_thread
+from taskorder.machine import one_blas_thread
 from taskorder.ordering.search import search
 size = int(sys.argv[1])
 matrix = factor(size, 0.3, 4 * size)

@@ -1,10 +1,11 @@
-"""Imports point downward only, and importing the package is cheap."""
+"""Imports point downward only and never come back, and importing the package is cheap."""
 
 import ast
 import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -13,13 +14,14 @@ import taskorder
 
 PACKAGE = Path(taskorder.__file__).parent
 LAYERS = [
-    {"_version", "records", "figuredata", "checks", "machine", "task"},
+    {"_version", "records", "figuredata", "checks", "files", "machine", "task", "typed"},
     {"theory", "metrics", "stats", "store", "portable"},
+    {"similarity", "datasets", "adapters"},
     {"ordering"},
-    {"linear", "similarity", "datasets", "adapters"},
+    {"linear"},
     {"neural"},
     {"learners"},
-    {"pilot", "rehearsal", "planning", "audit", "experiments"},
+    {"budget", "pilot", "rehearsal", "planning", "audit", "experiments"},
     {"execute"},
     {"plots", "report", "explorer"},
     {"reproduce"},
@@ -28,37 +30,139 @@ LAYERS = [
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
 
-def imported(tree: ast.AST, package: tuple[str, ...]) -> Iterator[str]:
-    """The part of the package (first name below it) that each import in a module of `package` needs."""
+def targets(tree: ast.AST, package: tuple[str, ...]) -> Iterator[list[str]]:
+    """The dotted names that the imports in a module of `package` ask for, those inside functions too."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            targets = [alias.name.split(".") for alias in node.names]
+            found = [alias.name.split(".") for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             base = [*package[: len(package) - node.level + 1]] if node.level else []
             module = [*base, *(node.module.split(".") if node.module else [])]
-            targets = [[*module, alias.name] for alias in node.names]
+            found = [[*module, alias.name] for alias in node.names]
         else:
             continue
-        for target in targets:
-            if target[0] == "taskorder":
-                # a name that is no module or package of ours lives in taskorder/__init__.py
-                yield target[1] if len(target) > 1 and target[1] in LEVEL else "__init__"
+        yield from (target for target in found if target[0] == "taskorder")
 
 
 def upward(part: str, tree: ast.AST, package: tuple[str, ...]) -> list[str]:
-    return [f"{part} imports {name}" for name in imported(tree, package) if LEVEL[name] > LEVEL[part]]
+    # a name that is no module or package of ours lives in taskorder/__init__.py
+    names = (target[1] if len(target) > 1 and target[1] in LEVEL else "__init__" for target in targets(tree, package))
+    return [f"{part} imports {name}" for name in names if LEVEL[name] > LEVEL[part]]
+
+
+def sources() -> dict[tuple[str, ...], Path]:
+    """The modules, by the parts of their names; a package goes by its __init__."""
+    return {file.relative_to(PACKAGE).with_suffix("").parts: file for file in sorted(PACKAGE.rglob("*.py"))}
 
 
 def test_imports_point_downward():
     problems = []
-    files = sorted(PACKAGE.rglob("*.py"))
-    for file in files:
-        parts = file.relative_to(PACKAGE).with_suffix("").parts
+    files = sources()
+    for parts, file in files.items():
         assert parts[0] in LEVEL, f"{parts[0]} has no place in LAYERS: add it there"
         package = ("taskorder", *parts[:-1])
         problems += [f"{file.name}: {line}" for line in upward(parts[0], ast.parse(file.read_text()), package)]
     assert len(files) > 5
     assert problems == []
+
+
+class Running(ast.NodeTransformer):
+    """Leaves out what only type checkers read: a type may be named by what builds it."""
+
+    def visit_If(self, node: ast.If) -> ast.AST | None:
+        return None if ast.unparse(node.test) == "TYPE_CHECKING" else self.generic_visit(node)
+
+
+def needs(files: dict[tuple[str, ...], str]) -> dict[str, set[str]]:
+    """The modules that each module imports, from sources by name."""
+    names = {".".join(("taskorder", *parts)).removesuffix(".__init__"): parts for parts in files}
+    found: dict[str, set[str]] = {}
+    for name, parts in names.items():
+        tree = Running().visit(ast.parse(files[parts]))
+        wanted = (".".join(target) for target in targets(tree, ("taskorder", *parts[:-1])))
+        found[name] = {each if each in names else each.rpartition(".")[0] for each in wanted} - {name}
+    return found
+
+
+def circle(graph: dict[str, set[str]]) -> list[str]:
+    """Nodes that lead back to the first of them; none where everything flows one way."""
+    try:
+        tuple(TopologicalSorter(graph).static_order())
+    except CycleError as problem:
+        return problem.args[1]
+    return []
+
+
+def by_part(graph: dict[str, set[str]]) -> dict[str, set[str]]:
+    """The same between the parts of the package: what LAYERS lists."""
+    found: dict[str, set[str]] = {}
+    for name, others in graph.items():
+        part = (name.split(".")[1:] or ["__init__"])[0]
+        found.setdefault(part, set()).update((other.split(".")[1:] or ["__init__"])[0] for other in others)
+    return {part: others - {part} for part, others in found.items()}
+
+
+def test_imports_never_come_back():
+    graph = needs({parts: file.read_text() for parts, file in sources().items()})
+    assert circle(graph) == []
+    assert circle(by_part(graph)) == []
+
+
+def test_the_walk_sees_imports_that_come_back():
+    files = {
+        ("__init__",): "",
+        ("pilot",): "from taskorder.planning import plan",
+        ("planning", "__init__"): "",
+        ("planning", "plan"): "from taskorder.planning.score import score",
+        ("planning", "score"): "if TYPE_CHECKING:\n    from taskorder.planning.plan import Study",
+        ("planning", "budget"): "",
+    }
+    graph = needs(files)
+    assert graph["taskorder.pilot"] == {"taskorder.planning.plan"}
+    assert circle(graph) == circle(by_part(graph)) == []
+    back = needs({**files, ("planning", "budget"): "def f():\n    from ..pilot import x"})
+    assert circle(back) == []
+    assert set(circle(by_part(back))) == {"pilot", "planning"}
+    mutual = needs({**files, ("planning", "score"): "def f():\n    from .plan import Study"})
+    assert set(circle(mutual)) == {"taskorder.planning.plan", "taskorder.planning.score"}
+
+
+def foreign(tree: ast.AST, package: tuple[str, ...], names: set[str]) -> list[str]:
+    """Private modules of other packages, and private names of other modules, that a module of `package` imports."""
+    found = []
+    for target in targets(tree, package):
+        places = [place for place, word in enumerate(target) if word.startswith("_") and not word.startswith("__")]
+        if places:
+            home = tuple(target[: places[0]])
+            if ".".join(target[: places[0] + 1]) not in names or package[: len(home)] != home:
+                found.append(".".join(target))
+    return found
+
+
+def test_what_is_private_stays_at_home():
+    files = sources()
+    names = {".".join(("taskorder", *parts)) for parts in files}
+    trees = {parts: ast.parse(file.read_text()) for parts, file in files.items()}
+    assert [one for parts, tree in trees.items() for one in foreign(tree, ("taskorder", *parts[:-1]), names)] == []
+
+
+def test_the_walk_sees_what_is_private():
+    names = {"taskorder.cli.render", "taskorder.similarity._arrays"}
+    source = (
+        "from taskorder.similarity import _arrays\nfrom taskorder.similarity._arrays import parse\n"
+        "from taskorder.cli.render import _table\nfrom taskorder import __version__\nfrom taskorder.cli import render"
+    )
+    abroad = ["taskorder.similarity._arrays", "taskorder.similarity._arrays.parse", "taskorder.cli.render._table"]
+    assert foreign(ast.parse(source), ("taskorder", "cli"), names) == abroad
+    assert foreign(ast.parse(source), ("taskorder", "similarity"), names) == abroad[2:]
+
+
+def test_commands_do_not_import_each_other():
+    graph = needs({parts: file.read_text() for parts, file in sources().items()})
+    commands = {name for name in graph["taskorder.cli"] if name.startswith("taskorder.cli.")} - {"taskorder.cli.output"}
+    assert len(commands) > 10
+    others = {name: found for name, found in graph.items() if name != "taskorder.cli"}
+    assert {name: found & commands for name, found in others.items() if found & commands} == {}
 
 
 @pytest.mark.parametrize(

@@ -59,7 +59,7 @@ def test_too_small_a_budget_says_what_is_needed():
 
 def test_a_budget_in_seconds_degrades(monkeypatch):
     now = [0.0]
-    monkeypatch.setattr("taskorder.planning.budget.time.perf_counter", lambda: now[0])
+    monkeypatch.setattr("taskorder.budget.time.perf_counter", lambda: now[0])
     slow = linear(chain(5, 0.5))
     quick = slow.fit
 

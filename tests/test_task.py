@@ -7,6 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from taskorder import pilot_sample, plan
+from taskorder.learners import CallableLearner
 from taskorder.task import Task, align, share_labels
 
 X = np.arange(8.0).reshape(4, 2)
@@ -120,6 +122,14 @@ def test_tasks_meet():
 def test_tasks_that_do_not_fit_together(tasks, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         align(tasks)
+
+
+@pytest.mark.parametrize("tasks", [3, None, Task("a", X, Y)])
+@pytest.mark.parametrize("take", [align, share_labels, pilot_sample, lambda tasks: plan(tasks, CallableLearner(len))])
+def test_what_is_no_list_of_tasks(take, tasks):
+    said = f"`tasks` must list Task records, got {type(tasks).__name__}. Put them in a list: [Task(...), Task(...)]."
+    with pytest.raises(ValueError, match=re.escape(said)):
+        take(tasks)
 
 
 def test_classes_of_their_own_become_shared_labels():

@@ -14,15 +14,17 @@ from typing import TYPE_CHECKING
 from taskorder._version import __version__
 
 if TYPE_CHECKING:
+    from taskorder.audit.audit import Audit, audit_results
+    from taskorder.audit.reading import read_results
     from taskorder.linear.simulate import simulate
     from taskorder.linear.tasks import Sizes
     from taskorder.ordering.compare import compare
     from taskorder.ordering.solve import solve
     from taskorder.pilot import TransferTable, pilot_sample, transfer_table
-    from taskorder.planning.plan import plan, study
+    from taskorder.planning.plan import Study, plan, study
     from taskorder.portable import PortableOrder
     from taskorder.records import Comparison, Plan, Repair, Simulation
-    from taskorder.similarity.tables import demo_similarity, read_similarity
+    from taskorder.similarity.tables import demo_similarity, read_similarity, write_similarity
     from taskorder.task import Task, align, share_labels
     from taskorder.theory.correlation import random_correlation
     from taskorder.theory.error import error_path, final_error, task_errors
@@ -32,16 +34,19 @@ if TYPE_CHECKING:
     from taskorder.theory.random_orders import expected_random_error
 
 __all__ = [
+    "Audit",
     "Comparison",
     "Plan",
     "PortableOrder",
     "Repair",
     "Simulation",
     "Sizes",
+    "Study",
     "Task",
     "TransferTable",
     "__version__",
     "align",
+    "audit_results",
     "chain",
     "compare",
     "demo_similarity",
@@ -54,6 +59,7 @@ __all__ = [
     "pilot_sample",
     "plan",
     "random_correlation",
+    "read_results",
     "read_similarity",
     "ring",
     "share_labels",
@@ -63,18 +69,21 @@ __all__ = [
     "task_errors",
     "transfer_table",
     "tree",
+    "write_similarity",
 ]
 
 _HOMES = {
+    "audit.audit": ("Audit", "audit_results"),
+    "audit.reading": ("read_results",),
     "linear.simulate": ("simulate",),
     "linear.tasks": ("Sizes",),
     "ordering.compare": ("compare",),
     "ordering.solve": ("solve",),
     "pilot": ("TransferTable", "pilot_sample", "transfer_table"),
-    "planning.plan": ("plan", "study"),
+    "planning.plan": ("Study", "plan", "study"),
     "portable": ("PortableOrder",),
     "records": ("Comparison", "Plan", "Repair", "Simulation"),
-    "similarity.tables": ("demo_similarity", "read_similarity"),
+    "similarity.tables": ("demo_similarity", "read_similarity", "write_similarity"),
     "task": ("Task", "align", "share_labels"),
     "theory.correlation": ("random_correlation",),
     "theory.error": ("error_path", "final_error", "task_errors"),

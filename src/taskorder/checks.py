@@ -16,6 +16,8 @@ Ints = NDArray[np.int64]
 
 SYMMETRY_TOLERANCE = 1e-8
 EIGENVALUE_TOLERANCE = 1e-8
+MAX_TASKS = 2000
+"""Beyond this a search step takes seconds and the matrices alone several hundred megabytes."""
 
 
 def square_matrix(value: ArrayLike, name: str = "similarity") -> Floats:

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
+from taskorder.typed import typed
+
 Verdict = Literal["reproduced", "not reproduced", "undecided", "not tested"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 """Undecided: the interval reaches to both sides of what the claim asks for."""
@@ -119,23 +121,10 @@ class FigureData:
     def from_json(cls, text: str) -> FigureData:
         """The figure that `to_json` wrote."""
         try:
-            data = json.loads(text)
-            panels = tuple(_panel(panel) for panel in data.pop("panels"))
-            checks = tuple(Check(**check) for check in data.pop("checks"))
-            return cls(**{**data, "panels": panels, "checks": checks, "notes": tuple(data["notes"])})
-        except (KeyError, TypeError, AttributeError, json.JSONDecodeError) as problem:
-            raise ValueError(f"`text` must be JSON written by FigureData.to_json, got {problem!r}.") from None
-
-
-def _panel(data: dict[str, Any]) -> Panel:
-    series = tuple(Series(**{key: _tuples(value) for key, value in one.items()}) for one in data.pop("series"))
-    heat = data.pop("heatmap")
-    heatmap = None if heat is None else Heatmap(**{key: _tuples(value) for key, value in heat.items()})
-    return Panel(**{**data, "steps": tuple(data["steps"]), "series": series, "heatmap": heatmap})
-
-
-def _tuples(value: Any) -> Any:
-    return tuple(_tuples(entry) for entry in value) if isinstance(value, list) else value
+            figure: FigureData = typed(cls, json.loads(text))
+        except (ValueError, RecursionError) as problem:
+            raise ValueError(f"`text` must be JSON written by FigureData.to_json, got {problem}.") from None
+        return figure
 
 
 def _short(value: Any) -> Any:

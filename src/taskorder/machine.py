@@ -1,16 +1,23 @@
-"""Where a result was made: kept beside every number that took time."""
+"""The machine: what it is, kept beside every number that took time, and how much of it a process may use."""
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
-import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 
 def describe(*packages: str) -> dict[str, Any]:
     """Processor, cores, Python, and the versions of taskorder and of `packages` that are installed."""
+    import importlib.metadata
+    import platform
+
     model = platform.processor() or platform.machine()
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
@@ -23,3 +30,26 @@ def describe(*packages: str) -> dict[str, Any]:
         except importlib.metadata.PackageNotFoundError:
             continue
     return {"cpu": model, "cores": os.cpu_count(), "python": platform.python_version(), **versions}
+
+
+def cores() -> int:
+    """How many threads this process should work with: NPROC, as for XLA, or the cores that it may run on."""
+    said = os.environ.get("NPROC", "")
+    if said.isdecimal() and int(said) > 0:
+        return int(said)
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@cache
+def _blas() -> ThreadpoolController:
+    import scipy.linalg  # noqa: F401  (brings a BLAS of its own, and only what is loaded can be limited)
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Many small matrix products: on a busy machine the threads of BLAS cost up to ten times what they bring."""
+    with _blas().limit(limits=1, user_api="blas"):
+        yield

@@ -59,15 +59,6 @@ class TransferTable:
         """(P, P) mean of the similarities of all seeds; entries may fall below 0, even below -1."""
         return np.asarray(self.similarities().mean(axis=0))
 
-    def resample(self, seed: int) -> TransferTable:
-        """A bootstrap draw: seeds, and where they are known the examples of each task, drawn with replacement."""
-        rng = np.random.default_rng(seed_number(seed))
-        chosen = rng.integers(len(self.seeds), size=len(self.seeds))
-        if self.examples is None:
-            return self.drawn(chosen)
-        sizes = [one.shape[-1] for one in self.examples]
-        return self.drawn(chosen, [np.asarray(rng.integers(size, size=size)) for size in sizes])
-
     def drawn(self, seeds: Ints, examples: Sequence[Ints] | None = None) -> TransferTable:
         """The table of some seeds and, for each task, of some examples; repeats count.
 

@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from taskorder.budget import Meter
 from taskorder.checks import Floats, Ints
 from taskorder.learners.orders import Beginning, Report, learn_orders
 from taskorder.learners.protocol import Learner, Model, Score
-from taskorder.planning.budget import Meter
 from taskorder.store import Store
 from taskorder.task import Task
 

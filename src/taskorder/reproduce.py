@@ -15,11 +15,12 @@ from typing import Any
 from taskorder.execute.local import Report, run
 from taskorder.experiments import IMAGES, NAMES, load
 from taskorder.figuredata import FigureData
+from taskorder.files import whole_file
 from taskorder.machine import describe
 from taskorder.neural.kept import load_kept
 from taskorder.records import RunSpec
-from taskorder.report.typed import typed
 from taskorder.store import Store
+from taskorder.typed import typed
 
 STORE = "runs.sqlite"
 TABLES = "tables"
@@ -140,24 +141,19 @@ def _command(name: str, quick: bool, settings: Mapping[str, str]) -> str:
 def write(path: Path, text: str) -> None:
     """Write a whole file or none."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
-    try:
+    with whole_file(path) as part:
         part.write_text(text, encoding="utf-8", errors="surrogateescape")  # names of folders are bytes
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 def read(path: Path) -> FigureData:
     """The figure in a file."""
     try:
-        data = json.loads(path.read_text(encoding="utf-8-sig"))
-        figure: FigureData = typed(FigureData, data)
+        figure = FigureData.from_json(path.read_text(encoding="utf-8-sig"))
         if not {"command", "seconds", "cores", "cpu"} <= set(figure.made):
             raise ValueError("no word on how it was made.")
         typed(float, figure.made["seconds"], "made.seconds")
         return figure
-    except (ValueError, RecursionError) as problem:
+    except ValueError as problem:
         raise ValueError(
             f"`{path}` must hold a figure, got a damaged one: {problem} Compute it anew with --again."
         ) from None

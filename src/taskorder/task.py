@@ -149,12 +149,9 @@ def align(tasks: Iterable[Task]) -> tuple[Task, ...]:
     >>> a.classes, b.targets
     ((0, 1, 2), array([1, 2]))
     """
-    found = tuple(tasks)
+    found = _records(tasks)
     if not found:
         raise ValueError("`tasks` must hold at least one task, got none.")
-    for task in found:
-        if not isinstance(task, Task):
-            raise ValueError(f"`tasks` must hold Task records, got {type(task).__name__}. Make them with Task(...).")
     task_names([task.name for task in found], len(found))
     first = found[0]
     for task in found:
@@ -195,7 +192,20 @@ def share_labels(tasks: Iterable[Task]) -> tuple[Task, ...]:
             classes=(),
         )
 
-    return align(renamed(task) for task in tasks)
+    return align(map(renamed, _records(tasks)))
+
+
+def _records(tasks: Iterable[Task]) -> tuple[Task, ...]:
+    """The tasks, if that is what they are."""
+    if isinstance(tasks, Task) or not isinstance(tasks, Iterable):
+        raise ValueError(
+            f"`tasks` must list Task records, got {type(tasks).__name__}. Put them in a list: [Task(...), Task(...)]."
+        )
+    found = tuple(tasks)
+    for task in found:
+        if not isinstance(task, Task):
+            raise ValueError(f"`tasks` must hold Task records, got {type(task).__name__}. Make them with Task(...).")
+    return found
 
 
 def _numbers(value: Any, where: str) -> NDArray[Any]:

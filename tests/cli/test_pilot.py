@@ -140,6 +140,23 @@ def test_images_and_the_network(here, capsys):
     assert "c-d" in shown
 
 
+def test_a_full_disk_leaves_no_half_of_a_file(here, capsys):
+    resource = pytest.importorskip("resource")
+    words = ("all.csv", "--column", "country", "--learner", SGD, "--pilot", "50%", "--seeds", "1", "-o", "out")
+    assert main(["pilot", *words]) == 0
+    there = {path.name: path.read_bytes() for path in (here / "out").iterdir() if path.suffix != ".sqlite"}
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(there["report.html"]) - 1, before[1]))
+    try:
+        assert main(["pilot", *words]) == 1
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert capsys.readouterr().err == "taskorder: error: cannot write to out: File too large\n"
+    left = {path.name: path.read_bytes() for path in (here / "out").iterdir() if path.suffix != ".sqlite"}
+    assert left.keys() == there.keys()
+    assert left["report.html"] == there["report.html"]
+
+
 def test_the_table_says_what_a_person_needs(here, capsys):
     assert main(["pilot", "all.csv", "--column", "country", "--learner", SGD, "--pilot", "50%", "--seeds", "2"]) == 0
     shown = capsys.readouterr().out
@@ -153,10 +170,13 @@ def test_bad_input_is_one_line(here, capsys):
     (here / "unknown.toml").write_text('[tasks]\none = ["yes", "maybe"]\ntwo = ["no", "yes"]\n')
     cases = {
         ("nowhere.csv",): "must be an existing file",
-        ("all.csv", "--column", "planet"): "`--column` must be one of the columns age, income, country, label",
+        ("all.csv", "--column", "planet"): "`column` must be one of the columns age, income, country, label",
         ("north.csv", "--tasks", "odd.toml"): "must have one of the keys tasks, column, classes_per_task",
         ("north.csv", "--tasks", "unknown.toml"): "got 'maybe' in task 'one'",
         ("north.csv", "south.csv", "--tasks", "odd.toml"): "must have one of the keys",
+        ("north.csv", "--tasks", "nowhere.toml"): "`nowhere.toml` must be a readable TOML file, got: No such file",
+        ("north.csv", "--tasks", "north.csv"): "`north.csv` must be a TOML file, got: ",
+        ("north.csv", "south.csv", "--column", "age"): "`column` must be left out with several files, got 2: each is",
         ("north.csv",): "at least two tasks of two classes",
         ("north.csv", "south.csv", "--learner", "magic"): "`--learner` must be mlp, cnn, sklearn:CLASS",
         ("north.csv", "south.csv", "--learner", "sklearn:Magic"): "must name a class of scikit-learn's",

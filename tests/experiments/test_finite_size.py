@@ -45,7 +45,7 @@ def test_readout_mean_reaches_the_closed_form():
 
 
 def test_readout_mean_keeps_the_limits_of_the_simulator(monkeypatch):
-    monkeypatch.setattr("os.cpu_count", lambda: 64)
+    monkeypatch.setenv("NPROC", "64")
     small, large = (Job(np.eye(P), [range(P)], 0) for P in (2, 200))
     assert 1 <= workers_for([small, large], Sizes()) <= MAX_BYTES // (48 * 6000**2) < workers_for([small], Sizes())
     with pytest.raises(ValueError, match="must be at most 10,000, got 18,000"):

@@ -1,15 +1,40 @@
-"""A real explorer in a process of its own, and a real browser."""
+"""A real explorer in a thread or in a process of its own, and a real browser."""
 
 import os
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 START_SECONDS = 60
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Any]:
+    """A server on a real socket, in this process, so that a test can look into it."""
+    pytest.importorskip("uvicorn")
+    from taskorder.explorer.server import Server, listen
+
+    server = Server(None)
+    with listen(0) as listening:
+        server.port = listening.getsockname()[1]
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
+        thread.start()
+        yield server
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+def client(server: Any) -> Any:
+    """Somebody who sends requests to `server`."""
+    from .client import Client
+
+    return Client(server.port)
 
 
 @pytest.fixture(scope="session")

@@ -130,7 +130,7 @@ def run_config(path: Path) -> object:
 
 
 def pilot_spec(path: Path) -> object:
-    from taskorder.planning.sources import read_spec
+    from taskorder.datasets.tasks import read_spec
 
     return read_spec(path)
 
@@ -210,7 +210,7 @@ def labeled(path: Path) -> object:
 
 
 def by_column(path: Path) -> object:
-    from taskorder.planning.sources import TaskSpec, read_tasks
+    from taskorder.datasets.tasks import TaskSpec, read_tasks
 
     return read_tasks([path], TaskSpec(column="place"))
 

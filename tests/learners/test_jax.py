@@ -9,7 +9,7 @@ pytest.importorskip("jax")
 from taskorder.learners import JaxLearner, learn_orders
 from taskorder.neural.nets import mlp
 from taskorder.neural.pools import make_pool
-from taskorder.neural.single import train_single, transfer_losses
+from taskorder.neural.single import single_tasks, transfer_tables
 from taskorder.neural.train import Recipe
 from taskorder.pilot import transfer_table
 from taskorder.similarity.transfer import transfer_ratios, transfer_similarity
@@ -59,10 +59,10 @@ def test_similarity_agrees_with_the_engine(digits):
         n = len(whole) // len(tasks)
         rows = [np.arange(n) + n * place for place in range(len(tasks))]
         pools.append(make_pool(whole, rows, [getattr(task, labels) for task in tasks]))
-    networks = train_single(NET, pools[0], range(4), 2, recipe)
-    losses, chance = transfer_losses(NET, networks, pools[1], range(4))
-    np.testing.assert_allclose(table.losses[0], losses, rtol=2e-3)
-    wanted = transfer_similarity(transfer_ratios(losses, chance))
+    (found,) = transfer_tables(NET, pools[0], [single_tasks(range(4), 2)], {"test": pools[1]}, recipe=recipe)
+    measured = found["test"]
+    np.testing.assert_allclose(table.losses[0], measured["loss"], rtol=2e-3)
+    wanted = transfer_similarity(transfer_ratios(measured["loss"], measured["chance"]))
     np.testing.assert_allclose(table.similarity(), wanted, atol=2e-3)
     assert np.abs(wanted - np.eye(4)).max() > 0.1
 

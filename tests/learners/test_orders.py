@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -43,6 +44,50 @@ class Diary:
 
     def describe(self):
         return "diary"
+
+
+class Forgetful(Diary):
+    """Its fit trains and returns nothing, as in many other libraries."""
+
+    def fit(self, model, task):
+        super().fit(model, task)
+
+
+class ForgetfulMany(Forgetful):
+    def fit_many(self, models, tasks):
+        return [Diary.fit(self, list(models[0]), tasks[0]), *(None for _ in models[1:])]
+
+    at_once = 3
+
+
+@pytest.mark.parametrize(
+    ("learner", "fit"), [(Forgetful(), "'a', seed 0, fit 1"), (ForgetfulMany(), "'b', seed 0, fit 2")]
+)
+def test_a_fit_that_returns_nothing_is_named(learner, fit):
+    said = (
+        f"`learner` must end its method fit with `return model`, got None from {type(learner).__name__}.fit "
+        f"(learning {fit} of 3). Give a store to keep finished fits."
+    )
+    with pytest.raises(LearnerError, match=f"^{re.escape(said)}$"):
+        learn_orders(learner, TASKS, [(0,), (1,), (2,)])
+
+
+class Stateless:
+    """Nothing to remember: None is its model."""
+
+    def make(self, seed):
+        return None
+
+    def fit(self, model, task):
+        return None
+
+    def loss(self, model, task):
+        return 0.5
+
+
+def test_none_may_be_a_model():
+    (found,) = learn_orders(Stateless(), TASKS, [(0, 1)])
+    assert found[0, 1][2].loss == 0.5
 
 
 def test_shared_beginnings_are_learned_once():

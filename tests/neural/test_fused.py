@@ -13,13 +13,14 @@ if not hasattr(triton, "CompilerParams"):
 import jax.numpy as jnp  # noqa: E402
 
 from taskorder.neural import fused, nets  # noqa: E402
+from taskorder.neural.cnn import cnn  # noqa: E402
 from taskorder.neural.train import Recipe, gradient_step, start, train_task  # noqa: E402
 
 SHAPE = (16, 16, 1)
 
 
 def small(**options):
-    return nets.cnn(SHAPE, 2, channels=(16, 32), hidden=16, **options)
+    return cnn(SHAPE, 2, channels=(16, 32), hidden=16, **options)
 
 
 def batch(networks, shape=SHAPE, size=4):
@@ -77,9 +78,9 @@ def test_training_takes_the_step_of_a_net(digits):
 )
 def test_networks_that_do_not_fit(shape, options, message, monkeypatch):
     with pytest.raises(ValueError, match=message):
-        nets.cnn(shape, 2, form="kernels", **options)
+        cnn(shape, 2, form="kernels", **options)
     on_a_gpu(monkeypatch, kernels=1.0, general=2.0)
-    assert nets.cnn(shape, 2, **options).step is None
+    assert cnn(shape, 2, **options).step is None
 
 
 @pytest.mark.parametrize(
@@ -94,10 +95,10 @@ def test_networks_that_do_not_fit(shape, options, message, monkeypatch):
 def test_batches_that_do_not_fit(inputs, message, monkeypatch):
     """The forced form raises, the chosen one trains by gradients."""
     on_a_gpu(monkeypatch, kernels=1.0, general=2.0)
-    chosen = nets.cnn(inputs.shape[2:], 2, channels=(16, 16), hidden=16)
+    chosen = cnn(inputs.shape[2:], 2, channels=(16, 16), hidden=16)
     state = jax.eval_shape(lambda key: start(chosen, key), jax.random.split(jax.random.key(0), 1))
     labels = jnp.zeros(inputs.shape[:2], int)
-    forced = nets.cnn(inputs.shape[2:], 2, channels=(16, 16), hidden=16, form="kernels")
+    forced = cnn(inputs.shape[2:], 2, channels=(16, 16), hidden=16, form="kernels")
     with pytest.raises(ValueError, match=message):
         jax.eval_shape(lambda state: forced.step(Recipe(), state, inputs, labels), state)
     monkeypatch.setattr(fused, "kernel_step", None)
@@ -115,8 +116,7 @@ def on_a_gpu(monkeypatch, kernels, general):
         return time
 
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
-    for module in (nets, fused):
-        monkeypatch.setattr(module, "conv_form", lambda backend: "columns")
+    monkeypatch.setattr(nets, "conv_form", lambda backend: "columns")
     monkeypatch.setattr(fused, "_seconds", seconds)
     fused.kernels_are_faster.cache_clear()
 
@@ -151,7 +151,7 @@ def test_steps_are_timed_on_the_shapes_at_hand(monkeypatch):
 
 def test_the_papers_step_lowers_for_cuda(monkeypatch):
     """Without a GPU: Pallas makes Triton code of every kernel."""
-    net = nets.cnn((32, 32, 3), 2, form="columns")
+    net = cnn((32, 32, 3), 2, form="columns")
     state = jax.eval_shape(lambda key: start(net, key), jax.random.split(jax.random.key(0)))
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     traced = jax.jit(lambda *a: fused.kernel_step(Recipe(), *a)).trace(state, *batch(2, (32, 32, 3)))

@@ -7,7 +7,8 @@ import pytest
 
 jax = pytest.importorskip("jax")
 from taskorder.learners import JaxLearner  # noqa: E402
-from taskorder.neural.nets import KERNELS, Net, cnn, mlp  # noqa: E402
+from taskorder.neural.cnn import KERNELS, cnn  # noqa: E402
+from taskorder.neural.nets import Net, mlp  # noqa: E402
 
 KEY = jax.random.key(0)
 MADE = {

@@ -7,9 +7,9 @@ from jax.flatten_util import ravel_pytree  # noqa: E402
 
 from taskorder.neural.nets import Net, mlp  # noqa: E402
 from taskorder.neural.pools import make_pool, stratified_share  # noqa: E402
-from taskorder.neural.single import curvature_similarity, train_single, transfer_losses  # noqa: E402
+from taskorder.neural.single import CURVATURE, single_tasks, transfer_tables  # noqa: E402
 from taskorder.neural.train import Recipe, cross_entropy  # noqa: E402
-from taskorder.neural.tree import Curriculum, train_orders  # noqa: E402
+from taskorder.neural.tree import train_orders, walk  # noqa: E402
 from taskorder.similarity.transfer import transfer_ratios, transfer_similarity  # noqa: E402
 
 RECIPE = Recipe(epochs=2)
@@ -17,20 +17,25 @@ NET = mlp((8, 8, 1), 2, hidden=(8,))
 TASKS = (1, 4, 0)  # task 4 has fewer examples
 
 
+def tables(net, pool, /, seed=0, recipe=RECIPE, **pools):
+    """What `transfer_tables` measures of the networks of TASKS."""
+    return transfer_tables(net, pool, [single_tasks(TASKS, seed)], pools, recipe=recipe)[0]
+
+
 def test_single_networks_are_the_first_level_of_the_tree(digits):
     train, test = digits
-    losses, chance = transfer_losses(NET, train_single(NET, train, TASKS, 5, RECIPE), test, TASKS)
-    ((outcome,), _) = train_orders(NET, train, test, [Curriculum(TASKS, ((0,), (1,), (2,)), 5)], recipe=RECIPE)
-    np.testing.assert_allclose(losses, outcome.loss[:, 1], rtol=1e-5)
-    np.testing.assert_allclose(chance, outcome.chance[:, 1], rtol=1e-5)
+    found = tables(NET, train, 5, test=test)["test"]
+    ((outcome,), _) = train_orders(NET, train, test, [single_tasks(TASKS, 5)], recipe=RECIPE)
+    np.testing.assert_allclose(found["loss"], outcome.loss[:, 1], rtol=1e-5)
+    np.testing.assert_allclose(found["chance"], outcome.chance[:, 1], rtol=1e-5)
 
 
 def test_a_network_knows_its_own_task_better_than_others(digits):
     train, test = digits
     net = mlp((8, 8, 1), 2)
-    networks = train_single(net, train, TASKS, recipe=Recipe(epochs=20))
-    for pool in (train, test):
-        ratios = transfer_ratios(*transfer_losses(net, networks, pool, TASKS))
+    found = tables(net, train, recipe=Recipe(epochs=20), train=train, test=test)
+    for name in ("train", "test"):
+        ratios = transfer_ratios(found[name]["loss"], found[name]["chance"])
         assert (np.diagonal(ratios) < 0.35).all()
         others = (ratios.sum(axis=1) - np.diagonal(ratios)) / 2
         assert (np.diagonal(ratios) < 0.7 * others).all()
@@ -42,10 +47,19 @@ def test_a_network_knows_its_own_task_better_than_others(digits):
 def test_curvature_equals_the_whole_hessian(digits):
     train, _ = digits
     net = mlp((8, 8, 1), 2, hidden=(2,))
-    networks = train_single(net, train, TASKS, recipe=RECIPE)
-    found = curvature_similarity(net, networks, train, TASKS)
+    single = [single_tasks(TASKS)]
+    (measured,) = transfer_tables(net, train, single, {}, curvature=train, recipe=RECIPE)
+    found = measured[CURVATURE]["value"]
+    networks = {}
+
+    def keep(nodes, state):
+        networks.update(
+            {node.prefix: jax.tree.map(lambda leaf, i=i: leaf[i], state.params) for i, node in enumerate(nodes)}
+        )
+
+    walk(net, train, single, keep, recipe=RECIPE)
     for a, own in enumerate(TASKS):
-        flat, unflatten = ravel_pytree(jax.tree.map(lambda leaf, a=a: leaf[a], networks.params))
+        flat, unflatten = ravel_pytree(networks[a,])
 
         def loss(vector, task, unflatten=unflatten):
             rows = train.rows[task][: int(train.counts[task])]
@@ -66,8 +80,8 @@ def test_a_user_may_bring_another_net(digits):
         return {"w": 0.01 * jax.random.normal(key, (64, 2))}
 
     linear = Net(init, lambda p, x: x.reshape(len(x), -1) @ p["w"])
-    losses, chance = transfer_losses(linear, train_single(linear, train, TASKS, recipe=RECIPE), test, TASKS)
-    assert (np.diagonal(losses) < np.diagonal(chance)).all()
+    found = tables(linear, train, test=test)["test"]
+    assert (np.diagonal(found["loss"]) < np.diagonal(found["chance"])).all()
 
 
 def test_pools_pad_with_their_own_examples():

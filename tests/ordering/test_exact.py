@@ -5,9 +5,9 @@ from hypothesis import strategies as st
 
 from taskorder import chain, leaves, ring, tree
 from taskorder.ordering.clock import Clock
-from taskorder.ordering.exact import prove
+from taskorder.ordering.exact import Proof, prove
 from taskorder.ordering.listing import all_errors, all_orders, order_at
-from taskorder.ordering.optimum import allowed, listed, minimize, root_bound
+from taskorder.ordering.optimum import allowed, listed, minimize, own_part, root_bound
 from taskorder.ordering.question import pose
 from taskorder.ordering.symmetry import symmetries
 
@@ -43,6 +43,21 @@ def test_root_bound_is_below_every_order(question):
     for posed in (problem, problem.negated()):
         errors = posed.errors(allowed(all_orders(posed.size), posed.precedes))
         assert root_bound(posed) <= errors.min() + 1e-9 * abs(posed.e)
+
+
+@pytest.mark.parametrize("size", [5, 9, 20])
+@pytest.mark.parametrize("weights", ["equal", "unequal"])
+def test_root_bound_is_the_best_over_all_multipliers(size, weights):
+    weight = np.random.default_rng(size).uniform(0.1, 3, size) if weights == "unequal" else None
+    problem = problem_of(correlation(size, 2), weights=weight)
+    bounds = []
+    for lam in problem.multiplier * 10.0 ** np.linspace(-3, 3, 121):
+        b = problem.h + 0.5 * lam * problem.r
+        K = problem.G + 0.5 * lam * (problem.C + np.eye(size))
+        if np.linalg.eigvalsh(K)[0] > 0:
+            bounds.append(problem.e - float((b.T * np.linalg.solve(K, b.T)).sum()))
+    assert root_bound(problem) >= max(bounds) - 1e-9 * problem.e
+    assert max(bounds) > min(bounds) + 1e-3 * problem.e
 
 
 @given(questions(min_size=2, max_size=6))
@@ -103,7 +118,7 @@ def test_the_answer_does_not_depend_on_the_number_of_threads(monkeypatch):
     problem = problem_of(chain(13, 0.6))
     answers = []
     for count in (1, 2, 5):
-        monkeypatch.setattr("os.cpu_count", lambda count=count: count)
+        monkeypatch.setenv("NPROC", str(count))
         proof = prove(problem, np.arange(13), Clock(120))
         answers.append((proof.order.tolist(), proof.error, proof.nodes))
     assert answers[0] == answers[1] == answers[2]
@@ -115,6 +130,24 @@ def test_a_stopped_proof_keeps_an_honest_bound():
     proof = prove(problem, start, Clock(0.3), floor)
     assert not proof.complete
     assert 0 < floor <= proof.bound < proof.error <= problem.error(start)
+
+
+@pytest.mark.parametrize("learned", [(0, 1), (0,)], ids=["nothing", "one visit"])
+def test_nothing_to_choose_is_proven_at_once(learned):
+    problem = problem_of(chain(2, 0.5), learned=learned)
+    proof = prove(problem, np.arange(problem.size), Clock(60))
+    assert proof.complete
+    assert proof.order.tolist() == list(range(problem.size))
+    assert proof.error == pytest.approx(problem.error(proof.order), rel=1e-12)
+
+
+def test_a_bound_that_meets_the_error_to_rounding_is_a_proof():
+    problem = problem_of(correlation(9, 6))
+    best = listed(problem)
+    met = prove(problem, best.order, Clock(60), best.error * (1 - 1e-10))
+    assert (met.complete, met.nodes) == (True, 0)
+    missed = prove(problem, best.order, Clock(60), best.error * (1 - 1e-6), max_nodes=0)
+    assert (missed.complete, missed.bound) == (False, best.error * (1 - 1e-6))
 
 
 @settings(max_examples=20)
@@ -129,3 +162,31 @@ def test_independent_blocks_are_solved_apart(seed):
     assert sorted(proof.order) == list(range(10))
     assert proof.error == pytest.approx(2 * listed(problem_of(correlation(5, seed))).error, rel=1e-8, abs=1e-10)
     assert problem.error(proof.order) == pytest.approx(proof.error, rel=1e-9, abs=1e-12)
+
+
+def test_a_part_has_as_much_error_as_it_can_take_away():
+    problem = problem_of(np.kron(np.eye(2), correlation(4, 1)), weights=np.arange(1.0, 9.0))
+    part = own_part(problem, np.arange(4))
+    gains = [problem.e - problem.part(np.arange(4)).error(order) for order in all_orders(4)]
+    assert part.e == pytest.approx(float((part.h @ np.linalg.inv(part.G) @ part.h.T).sum()), rel=1e-9)
+    assert part.e >= max(gains)
+    assert part.e - part.error(np.arange(4)) == pytest.approx(gains[0], rel=1e-9)
+
+
+@pytest.mark.parametrize("late", [True, False], ids=["found late", "found early"])
+def test_the_better_of_two_searches_is_kept_without_a_proof(monkeypatch, late):
+    problem = problem_of(chain(17, 0.7))
+    good, bad = sorted((np.arange(17), np.arange(17)[::-1].copy(), np.roll(np.arange(17), 8)), key=problem.error)[::2]
+
+    def search(problem, *, effort, **others):
+        return (good if late else bad) if effort == 2.0 else (bad if late else good)
+
+    monkeypatch.setattr("taskorder.ordering.search.search", search)
+    monkeypatch.setattr(
+        "taskorder.ordering.optimum.prove",
+        lambda problem, start, clock, floor, *limits: Proof(start, problem.error(start), floor, 1),
+    )
+    found = minimize(problem, seed=0, clock=Clock(60))
+    assert problem.error(good) < problem.error(bad)
+    assert not found.complete
+    assert found.error == problem.error(good)

@@ -3,10 +3,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from taskorder.machine import one_blas_thread
 from taskorder.ordering.clock import Clock
 from taskorder.ordering.exact import prove
 from taskorder.ordering.listing import all_orders
-from taskorder.ordering.optimum import listed, minimize, one_blas_thread
+from taskorder.ordering.optimum import listed, minimize
 
 from .test_exact import problem_of
 

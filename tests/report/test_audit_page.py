@@ -11,7 +11,7 @@ from taskorder.audit.results import Results
 from taskorder.report.audit_numbers import audit_numbers, readable
 from taskorder.report.audit_page import audit_page
 from taskorder.report.document import page_html
-from taskorder.report.typed import Misfit, typed
+from taskorder.typed import Misfit, typed
 
 from .conftest import HOSTILE, embedded
 from .test_document import Reader

@@ -123,8 +123,7 @@ def audit_results(
         mopd=mopd,
         regret=None if used is None else _regret(results, used, table, orders, design),
         pairs=tuple(
-            pair_test(whole, results.orders, results.find(a, "--compare"), results.find(b, "--compare"))
-            for a, b in compare
+            pair_test(whole, results.orders, results.find(a, "compare"), results.find(b, "compare")) for a, b in compare
         ),
         needs=_needs(split, design, difference, len(orders[0].split(">"))),
         verdict="",
@@ -148,9 +147,9 @@ def _split(design: Design, table: np.ndarray, seed: int) -> Split | None:
 
 
 def _regret(results: Results, used: str, table: np.ndarray, orders: tuple[str, ...], design: Design) -> Regret:
-    name = results.orders[results.find(used, "--used")]
+    name = results.orders[results.find(used, "used")]
     if name not in orders:
-        raise ValueError(f"`--used` must name an order with the seeds of the others, got {used!r}. Run it with them.")
+        raise ValueError(f"`used` must name an order with the seeds of the others, got {used!r}. Run it with them.")
     return regret_of(table, orders, orders.index(name), crossed=design == "crossed")
 
 

@@ -37,15 +37,15 @@ class Results:
     """(orders, seeds, tasks); NaN for the whole run where an order was not run with a seed."""
     notes: tuple[str, ...] = ()
 
-    def find(self, order: str, option: str) -> int:
-        """The index of an order, by task numbers or task names."""
+    def find(self, order: str, name: str) -> int:
+        """The index of an order, by task numbers or task names; messages call it `name`."""
         named = dict(zip(self.task_names, self.tasks, strict=True))
         steps = _steps(order)
         for way in (steps, tuple(named.get(step, step) for step in steps)):
             if ">".join(way) in self.orders:
                 return self.orders.index(">".join(way))
         known = ", ".join(self.orders[:SHOWN]) + (", ..." if len(self.orders) > SHOWN else "")
-        raise ValueError(f"`{option}` must name an order of the results, got {order!r}. Orders: {known}.")
+        raise ValueError(f"`{name}` must name an order of the results, got {order!r}. Orders: {known}.")
 
 
 def needed_columns(columns: Iterable[str], label: str) -> None:
@@ -107,7 +107,7 @@ def _chosen(cells: Mapping[str, str], where: Mapping[str, str], label: str) -> b
     needed_columns(cells, label)
     for column, value in where.items():
         if column not in cells:
-            raise ValueError(f"`--where` must name a column, got {column!r}. Columns: {', '.join(cells)[:120]}.")
+            raise ValueError(f"`where` must name a column, got {column!r}. Columns: {', '.join(cells)[:120]}.")
         if cells[column] != value:
             return False
     return True
@@ -155,7 +155,7 @@ def _number(cell: str, line: int, label: str) -> float:
 def _twice(key: tuple[str, str, str], old: tuple[int, float, Mapping[str, str]], new: Row, label: str) -> str:
     differs = [name for name, cell in new[1].items() if cell != old[2].get(name) and name not in (*NEEDED, *MEASURED)]
     column = differs[0] if differs else ""
-    fix = f"Choose one with --where {column}={old[2].get(column, '')}." if differs else "Drop one of them."
+    fix = f"Choose one with `where`: {column}={old[2].get(column, '')}." if differs else "Drop one of them."
     return (
         f"`{label}` must have one row for each order, seed and task, got order {key[0]}, seed {key[1]}, task {key[2]} "
         f"on lines {old[0]} and {new[0]}. {fix}"
@@ -167,7 +167,7 @@ def _nothing(any_row: bool, where: Mapping[str, str] | None, label: str) -> str:
         return f"`{label}` must have rows of results below a header, got none."
     if where:
         chosen = ", ".join(f"{column}={value}" for column, value in where.items())
-        return f"`--where` must leave rows of a last step, got none for {chosen}."
+        return f"`where` must leave rows of a last step, got none for {chosen}."
     return (
         f"`{label}` must have rows of the last step of an order, got none. "
         "Steps count from 1, so the last one is the number of tasks."
@@ -185,11 +185,9 @@ def _one_experiment(values: Mapping[str, Mapping[str, None]], label: str) -> lis
             first = next(iter(cells))
             raise ValueError(
                 f"`{label}` must hold one experiment, got several with {column} {shown}. "
-                f"Choose one with --where {column}={first}."
+                f"Choose one with `where`: {column}={first}."
             )
-        notes.append(
-            f"column {column} has several values ({shown}) and is not looked at; --where {column}=... keeps one"
-        )
+        notes.append(f"column {column} has several values ({shown}) and is not looked at; `where` keeps one of them")
     return notes
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from taskorder.cli.auditing import add_audit, audited
 from taskorder.cli.output import page
 
 if TYPE_CHECKING:
@@ -14,10 +15,6 @@ if TYPE_CHECKING:
 
     from taskorder.audit.audit import Audit
     from taskorder.audit.results import Results, Row
-
-SQLITE = b"SQLite format 3\0"
-KIND = "neural.orders."
-"""Runs in a store that have accuracies by order, in any version."""
 
 EPILOG = """\
 RESULTS is a CSV file (or .csv.gz; - reads standard input) with the columns
@@ -50,10 +47,7 @@ def add(commands: Any) -> None:
     )
     add = parser.add_argument
     add("results", metavar="RESULTS", help="a table of results; see below")
-    add("--used", metavar="ORDER", help="say what this order lost against the best")
-    add("--compare", nargs=2, action="append", default=[], metavar=("A", "B"), help="test order A against order B")
-    add("--difference", type=float, default=1.0, metavar="POINTS", help="the difference a comparison should see (1)")
-    add("--where", action="append", default=[], metavar="COLUMN=VALUE", help="keep these rows; repeat for more")
+    add_audit(parser)
     add("--seed", type=int, default=0, metavar="N", help="random seed of intervals and shuffles (0)")
     add("--json", action="store_true", help="print one JSON document instead of a table")
     parser.set_defaults(run=run)
@@ -61,60 +55,39 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> tuple[int, str]:
     """The exit code and what to print."""
-    from taskorder.audit.audit import audit_results
-    from taskorder.checks import seed_number
-
-    if not 0 < args.difference < 100:
-        raise ValueError(f"`--difference` must be above 0 and below 100 points, got {args.difference:g}.")
-    audit = audit_results(
-        _read(args.results, dict(map(_pair, args.where))),
-        used=args.used,
-        compare=[(a, b) for a, b in args.compare],
-        difference=args.difference / 100,
-        seed=seed_number(args.seed),
-    )
+    audit = audited(args, lambda where: _read(args.results, where))
     return 0, audit.to_json() + "\n" if args.json else page(lambda width: _drawn(audit))
-
-
-def _pair(text: str) -> tuple[str, str]:
-    column, mark, value = text.partition("=")
-    if not mark:
-        raise ValueError(f"`--where` must be COLUMN=VALUE, got {text!r}.")
-    return column.strip().lower(), value.strip()
 
 
 def _read(path: str, where: dict[str, str]) -> Results:
     from taskorder.audit.reading import read_results
     from taskorder.audit.results import results_from_rows
+    from taskorder.report.source import open_source
 
-    try:
-        with open(path, "rb") as stream:
-            stored = stream.read(len(SQLITE)) == SQLITE
-    except OSError:  # the reader of tables says what is wrong
-        stored = False
+    # of what is no file, the reader of tables says what is wrong
+    stored = path != "-" and Path(path).is_file() and open_source(path).is_store
     return results_from_rows(_stored(path), path, where) if stored else read_results(path, where)
 
 
 def _stored(path: str) -> Iterator[Row]:
     """The finished runs of a store as rows of an export; a row's line is the number of the run."""
     from taskorder.neural.finished import run_entries, run_result
+    from taskorder.neural.settings import beginnings_of
     from taskorder.store import Store
 
     with Store(Path(path), create=False) as store:
-        entries = run_entries(store, KIND)
-        entries.sort(key=lambda entry: (entry.params["set"], entry.params["seed"], entry.digest))
+        entries = run_entries(store)
         if not entries:
             raise ValueError(f"`{path}` must hold finished runs of `taskorder run`, got none.")
         for line, entry in enumerate(entries, 1):
             result = run_result(store, entry, ("accuracy",))
             names = result["task_set"]["names"]
             settings = {"kind": entry.kind, **{key: str(value) for key, value in entry.params.items()}}
-            for text, accuracies in zip(result["beginnings"], result["accuracy"], strict=True):
-                order = text.split(".")
+            for order, row in beginnings_of(result).items():
                 if len(order) < len(names):
                     continue
-                for task, accuracy in enumerate(accuracies):
-                    cells = {"order": ">".join(order), "task": str(task), "accuracy": repr(float(accuracy))}
+                for task, accuracy in enumerate(result["accuracy"][row]):
+                    cells = {"order": ">".join(map(str, order)), "task": str(task), "accuracy": repr(float(accuracy))}
                     yield line, {**settings, **cells, "task_name": names[task]}
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from taskorder.cli.output import CANNOT_WRITE, INTERRUPTED, page, say
+from taskorder.files import whole_file
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -82,10 +83,10 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     try:
         with Watcher(draw=sys.stderr.isatty(), label="rehearsing orders on the pilot") as watcher:
             planned = plan(
-                tasks, learner, PILOT, seeds=PILOT_SEEDS, sample_seed=args.seed, draws=100, report=_stop(watcher)
+                tasks, learner, PILOT, seeds=PILOT_SEEDS, sample_seed=args.seed, draws=100, report=watcher.count_or_stop
             )
         with Watcher(draw=sys.stderr.isatty(), label="learning all the data for real") as watcher:
-            runs = real_runs(tasks, learner, planned.order, args.seed, _stop(watcher))
+            runs = real_runs(tasks, learner, planned.order, args.seed, watcher.count_or_stop)
     except KeyboardInterrupt:
         say("interrupted before there was a result")
         return INTERRUPTED, ""
@@ -176,24 +177,16 @@ def draw(runs: Sequence[Run], path: Path) -> bool:
     axes.set_title("One network, one set of tasks, twelve orders", fontsize=10)
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
-    figure.savefig(path, dpi=150)
+    with whole_file(path) as part:
+        figure.savefig(part, dpi=150)
     return True
 
 
 def _learner(tasks: Sequence[Task]) -> Learner:
-    from taskorder.cli.pilot import keep_compiled_for
-    from taskorder.learners.named import default_name, named_learner
+    from taskorder.learners.named import default_name, keep_compiled_for, named_learner
 
     keep_compiled_for(default_name())
     return named_learner(default_name(), tasks, epochs=5, batch_size=4)
-
-
-def _stop(watcher: Any) -> Any:
-    def report(done: int, total: int) -> None:
-        if watcher.count(done, total):
-            raise KeyboardInterrupt
-
-    return report
 
 
 def _confidence_lines(planned: Plan) -> list[str]:
@@ -202,11 +195,11 @@ def _confidence_lines(planned: Plan) -> list[str]:
 
 
 def _table_of(planned: Plan, runs: Sequence[Run], width: int | None) -> Table:
-    from taskorder.cli.render import _table
+    from taskorder.cli.render import folded_table
 
     rows = [
         (one.label, f"{100 * one.mean:.1f} %", f"{100 * min(one.accuracy):.1f}-{100 * max(one.accuracy):.1f}",
          "  ".join(planned.names[place] for place in one.order))
         for one in sorted(runs, key=lambda one: -one.mean)
     ]  # fmt: skip
-    return _table(["run", "accuracy", "over seeds", "order"], rows, "order", width)
+    return folded_table(["run", "accuracy", "over seeds", "order"], rows, "order", width)

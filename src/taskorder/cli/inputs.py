@@ -1,12 +1,9 @@
-"""What several commands read: the similarity table with its names, and the output similarity.
-
-`plan` and `compare` also read tables of transfer losses, ratios and accuracies, and turn them into a similarity.
-"""
+"""What several commands read of a matrix: its tables and names, transfer tables turned into similarity, and wishes."""
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from taskorder.checks import Floats
@@ -53,6 +50,50 @@ def add_transfer(parser: argparse.ArgumentParser) -> None:
         metavar="C",
         help="what shuffled labels give: a P x P file, one number for all tasks, or one for each column (0.5,0.5,0.3)",
     )
+
+
+def add_wishes(parser: argparse.ArgumentParser) -> None:
+    """The options that say which orders are allowed and what counts."""
+    add = parser.add_argument
+    add(
+        "--weights",
+        metavar="W",
+        help="importance: A=2,B=0.5 (others 1), or one number a task, or a file of A,2 or A=2 lines",
+    )
+    add("--before", action="append", default=[], metavar="A:B", help="task A before task B; repeat for more")
+    add("--first", metavar="A", help="the task to start with")
+    add("--last", metavar="A", help="the task to end with")
+    add("--learned", metavar="A,B", help="tasks already learned, in that order; quote names with commas: '\"a,b\",c'")
+
+
+def add_repair(parser: argparse.ArgumentParser) -> None:
+    """The option that refuses a table that is no correlation matrix."""
+    parser.add_argument(
+        "--repair",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="move a table that is no correlation matrix to the nearest one and say so (default), or refuse it",
+    )
+
+
+def seconds(text: str) -> float | None:
+    """The value of --time-limit; argparse names this function in its message."""
+    return None if text.lower() == "none" else float(text)
+
+
+def asked(args: argparse.Namespace) -> tuple[Floats, dict[str, Any], tuple[str, ...]]:
+    """The matrix, the options that plan and compare share, and notes on how the matrix came about."""
+    table, names, output = read_tables(args)
+    similarity, notes = similarity_of(args, table, names)
+    options: dict[str, Any] = {
+        "names": names,
+        "output": output,
+        **wishes_of(args, names),
+        "time_limit": args.time_limit,
+        "seed": args.seed,
+        "repair": args.repair,
+    }
+    return similarity, options, notes
 
 
 def similarity_of(args: argparse.Namespace, table: Floats, names: tuple[str, ...]) -> tuple[Floats, tuple[str, ...]]:
@@ -126,3 +167,32 @@ def _aligned(output: Floats, output_names: tuple[str, ...], names: tuple[str, ..
         raise ValueError(f"`{label}` must name the same tasks as the similarity file, got a difference: {odd[0]!r}.")
     places = [output_names.index(name) for name in names]
     return output[places][:, places]
+
+
+def wishes_of(args: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:
+    """What `add_wishes` read, in the form that `solve` and `plan` take."""
+    from taskorder.similarity.tables import read_names, read_weights
+
+    return {
+        "weights": None if args.weights is None else read_weights(args.weights, names),
+        "before": [_pair(text, names) for text in args.before],
+        "first": args.first,
+        "last": args.last,
+        "learned": read_names(args.learned or "", "learned"),
+    }
+
+
+def _pair(text: str, names: tuple[str, ...]) -> tuple[str, str]:
+    """A:B as two task names; names may hold colons themselves as long as only one split gives two known tasks."""
+    splits = [(text[:i], text[i + 1 :]) for i, mark in enumerate(text) if mark == ":"]
+    known = [(a.strip(), b.strip()) for a, b in splits if a.strip() in names and b.strip() in names]
+    if len(known) == 1:
+        return known[0]
+    if len(known) > 1:
+        raise ValueError(
+            f"`--before` must be A:B, got {text!r}, which can be split in {len(known)} ways. Rename a task."
+        )
+    if not splits:
+        raise ValueError(f"`--before` must be A:B (A before B), got {text!r}.")
+    tasks = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+    raise ValueError(f"`--before` must be A:B with two known tasks, got {text!r}. Tasks: {tasks}.")

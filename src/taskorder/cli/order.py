@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from taskorder.cli.output import CANNOT_WRITE, say
+from taskorder.files import whole_file
 
 if TYPE_CHECKING:
     from taskorder.portable import PortableOrder
@@ -77,13 +77,11 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
         text = usage(order, args.to)
     if args.output is None:
         return 0, text
-    part = Path(args.output).with_name(f".{os.getpid()}.part.{Path(args.output).name}")
     try:
-        part.write_text(text, encoding="utf-8")
-        os.replace(part, args.output)
+        with whole_file(args.output) as part:
+            part.write_text(text, encoding="utf-8")
     except OSError as problem:
         say(f"error: cannot write {args.output}: {problem.strerror or problem}")
-        part.unlink(missing_ok=True)
         return CANNOT_WRITE, ""
     return 0, f"wrote {args.output}: {' -> '.join(order.named_order)}\n"
 

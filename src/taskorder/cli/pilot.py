@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import argparse
 import csv
-import os
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from taskorder.cli.inputs import add_wishes, wishes_of
+from taskorder.cli.onray import add_ray, on_ray, share_of
 from taskorder.cli.output import CANNOT_WRITE, INTERRUPTED, page, say
-from taskorder.cli.plan import add_wishes, wishes_of
-from taskorder.cli.run import add_ray, on_ray, share_of
+from taskorder.files import whole_file
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -95,9 +95,9 @@ def share(text: str) -> float | int:
 def run(args: argparse.Namespace) -> tuple[int, str]:
     """The exit code and what to print."""
     from taskorder.cli.progress import Watcher
-    from taskorder.learners.named import default_name, named_learner
+    from taskorder.datasets.tasks import TaskSpec, read_spec, read_tasks
+    from taskorder.learners.named import default_name, keep_compiled_for, named_learner
     from taskorder.planning.plan import study
-    from taskorder.planning.sources import TaskSpec, read_spec, read_tasks
     from taskorder.store import StoreError
 
     workers = share_of(args)
@@ -119,14 +119,10 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
                 carry(name.split(":")[1])
             learner = RayLearner(learner, workers)
 
-        def report(done: int, total: int) -> None:
-            if watcher.count(done, total):
-                raise KeyboardInterrupt
-
         try:
             found = study(
                 tasks, learner, args.pilot, args.rule, args.seeds, budget=args.budget, sample_seed=args.seed,
-                store=store, report=report, **wishes_of(args, tuple(task.name for task in tasks)),
+                store=store, report=watcher.count_or_stop, **wishes_of(args, tuple(task.name for task in tasks)),
             )  # fmt: skip
         except StoreError as problem:
             say(f"error: {problem}")
@@ -146,19 +142,11 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     return 0, page(lambda width: (plan_table(found, width), lines))
 
 
-def keep_compiled_for(learner: str) -> None:
-    """What JAX compiles is kept for the next run, where it is JAX that learns."""
-    if learner in ("mlp", "cnn"):
-        from taskorder.neural.compiled import keep_compiled
-
-        keep_compiled()
-
-
 def plan_table(found: Study, width: int | None) -> Table:
     """One row a step: the task, how well it is done alone, and similarity to the others."""
     import numpy as np
 
-    from taskorder.cli.render import _table
+    from taskorder.cli.render import folded_table
 
     plan, table = found.plan, found.table
     similarity = table.similarity()
@@ -170,7 +158,7 @@ def plan_table(found: Study, width: int | None) -> Table:
         for step, task in enumerate(plan.order, start=1)
     ]  # fmt: skip
     headers = ["step", "task", "examples", "loss left alone", "mean similarity"]
-    return _table(headers, rows, "task", width)
+    return folded_table(headers, rows, "task", width)
 
 
 def _noted(found: Study, notes: tuple[str, ...]) -> Any:
@@ -211,19 +199,16 @@ def _write(found: Study, folder: Path) -> list[str]:
             ]
         )  # fmt: skip
     for name, text in files.items():
-        _replace(folder / name, text)
-    part = folder / f".{os.getpid()}.similarity.csv"
-    write_similarity(part, table.similarity(), names)
-    os.replace(part, folder / "similarity.csv")
-    _replace(folder / "report.html", _report(folder))
+        _write_text(folder / name, text)
+    write_similarity(folder / "similarity.csv", table.similarity(), names)
+    _write_text(folder / "report.html", _report(folder))
     first, *others = files
     return [first, "similarity.csv", *others, "report.html"]
 
 
-def _replace(path: Path, text: str) -> None:
-    part = path.with_name(f".{os.getpid()}.{path.name}")
-    part.write_text(text, encoding="utf-8")
-    os.replace(part, path)
+def _write_text(path: Path, text: str) -> None:
+    with whole_file(path) as part:
+        part.write_text(text, encoding="utf-8")
 
 
 def _text(rows: Iterable[Sequence[Any]]) -> str:
@@ -241,9 +226,8 @@ def _report(folder: Path) -> str:
     from taskorder.report.pilot import read_pilot
     from taskorder.report.plan_numbers import plan_numbers
     from taskorder.report.plan_page import plan_page
-    from taskorder.similarity.transfer import bounded
 
     plan, similarity, rehearsed = read_pilot(folder)
-    numbers = plan_numbers(plan, bounded(similarity)[0], time_limit=5.0)
+    numbers = plan_numbers(plan, similarity, time_limit=5.0)
     title = f"The order of {len(plan.names)} tasks, from a pilot"
     return page_html(plan_page(numbers, title, "a pilot", rehearsed), f"taskorder report {folder}")

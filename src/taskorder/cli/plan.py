@@ -7,7 +7,16 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from taskorder.cli.inputs import FILES, TRANSFER, add_table, add_transfer, read_tables, similarity_of
+from taskorder.cli.inputs import (
+    FILES,
+    TRANSFER,
+    add_repair,
+    add_table,
+    add_transfer,
+    add_wishes,
+    asked,
+    seconds,
+)
 from taskorder.cli.output import INTERRUPTED, page, say
 
 if TYPE_CHECKING:
@@ -57,11 +66,6 @@ example:
 )
 
 
-def seconds(text: str) -> float | None:
-    """The value of --time-limit; argparse names this function in its message."""
-    return None if text.lower() == "none" else float(text)
-
-
 def add(commands: Any) -> None:
     """Add both commands to the parser."""
     plan = commands.add_parser("plan", help="find an order", description="Find an order.", epilog=PLAN_EPILOG)
@@ -90,46 +94,13 @@ def _shared_options(parser: argparse.ArgumentParser) -> None:
     add_wishes(parser)
     add("--time-limit", type=seconds, default=10.0, metavar="SECONDS", help="stop searching after this (10; or none)")
     add("--seed", type=int, default=0, metavar="N", help="random seed (0); the same seed gives the same answer")
-    add(
-        "--repair",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help="move a table that is no correlation matrix to the nearest one and say so (default), or refuse it",
-    )
+    add_repair(parser)
     add("--json", action="store_true", help="print one JSON document instead of tables")
-
-
-def add_wishes(parser: argparse.ArgumentParser) -> None:
-    """The options that say which orders are allowed and what counts."""
-    add = parser.add_argument
-    add(
-        "--weights",
-        metavar="W",
-        help="importance: A=2,B=0.5 (others 1), or one number a task, or a file of A,2 or A=2 lines",
-    )
-    add("--before", action="append", default=[], metavar="A:B", help="task A before task B; repeat for more")
-    add("--first", metavar="A", help="the task to start with")
-    add("--last", metavar="A", help="the task to end with")
-    add("--learned", metavar="A,B", help="tasks already learned, in that order; quote names with commas: '\"a,b\",c'")
-
-
-def wishes_of(args: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:
-    """What `add_wishes` read, in the form that `solve` and `plan` take."""
-    from taskorder.similarity._delimited import split_line
-    from taskorder.similarity.tables import read_weights
-
-    return {
-        "weights": None if args.weights is None else read_weights(args.weights, names),
-        "before": [_pair(text, names) for text in args.before],
-        "first": args.first,
-        "last": args.last,
-        "learned": split_line(args.learned or "", "learned"),
-    }
 
 
 def run(args: argparse.Namespace) -> tuple[int, str]:
     """The exit code and what to print."""
-    similarity, options, notes = _inputs(args)
+    similarity, options, notes = asked(args)
     from taskorder.cli.progress import Watcher
 
     # numbers of different rules make no sense in one line
@@ -150,37 +121,6 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     if not args.json:
         text = page(lambda width: _drawn(result, options.get("weights"), width))
     return INTERRUPTED if watcher.interrupted else 0, text
-
-
-def _inputs(args: argparse.Namespace) -> tuple[Floats, dict[str, Any], tuple[str, ...]]:
-    """The matrix and the options that plan and compare share, and notes on how the matrix came about."""
-    table, names, output = read_tables(args)
-    similarity, notes = similarity_of(args, table, names)
-    options: dict[str, Any] = {
-        "names": names,
-        "output": output,
-        **wishes_of(args, names),
-        "time_limit": args.time_limit,
-        "seed": args.seed,
-        "repair": args.repair,
-    }
-    return similarity, options, notes
-
-
-def _pair(text: str, names: tuple[str, ...]) -> tuple[str, str]:
-    """A:B as two task names; names may hold colons themselves as long as only one split gives two known tasks."""
-    splits = [(text[:i], text[i + 1 :]) for i, mark in enumerate(text) if mark == ":"]
-    known = [(a.strip(), b.strip()) for a, b in splits if a.strip() in names and b.strip() in names]
-    if len(known) == 1:
-        return known[0]
-    if len(known) > 1:
-        raise ValueError(
-            f"`--before` must be A:B, got {text!r}, which can be split in {len(known)} ways. Rename a task."
-        )
-    if not splits:
-        raise ValueError(f"`--before` must be A:B (A before B), got {text!r}.")
-    tasks = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
-    raise ValueError(f"`--before` must be A:B with two known tasks, got {text!r}. Tasks: {tasks}.")
 
 
 def _drawn(result: Plan | Comparison, weights: Floats | None, width: int | None) -> tuple[Table, list[str]]:

@@ -8,7 +8,7 @@ import threading
 import time
 from pathlib import Path
 from types import FrameType, TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from taskorder.cli.output import say
 
@@ -18,29 +18,52 @@ if TYPE_CHECKING:
 BAR_AFTER_SECONDS = 1.0
 
 
-class Watcher:
+class Interruptible:
+    """Inside `with`, the first Ctrl-C only sets `interrupted`, for the work to end when it can; the second one kills.
+
+    Raised wherever Python happens to be, it may land in a callback of a library, which swallows it.
+    """
+
+    interrupted = False
+    _bar: Progress | None = None
+    _row: TaskID | None = None
+    _previous: Any = None
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():  # only there may handlers be set
+            self._previous = signal.signal(signal.SIGINT, self._on_interrupt)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._previous is not None:
+            signal.signal(signal.SIGINT, self._previous)
+        if self._bar is not None:
+            self._bar.stop()
+
+    def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
+        self.interrupted = True
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+class Watcher(Interruptible):
     """Hand it to `solve(..., watch=watcher)` inside `with`: it draws a bar and asks the search to stop after Ctrl-C.
 
     With a `label` the bar shows that instead of the numbers of the search.
-    The first Ctrl-C only sets `interrupted`, which ends the search at its next report; the second one kills at once.
     """
 
     def __init__(self, limit: float | None = None, *, draw: bool, label: str = "") -> None:
-        self.interrupted = False
         self._label = label
         self._limit = limit
         self._draw = draw
         self._start = 0.0
         self._reported = False
-        self._bar: Progress | None = None
-        self._row: TaskID | None = None
-        self._previous: Any = None
         self._timer: threading.Timer | None = None
 
-    def __enter__(self) -> Watcher:
+    def __enter__(self) -> Self:
+        super().__enter__()
         self._start = time.perf_counter()
-        if threading.current_thread() is threading.main_thread():  # only there may handlers be set
-            self._previous = signal.signal(signal.SIGINT, self._on_interrupt)
         if self._draw and not _has_compiled_kernels():
             self._timer = threading.Timer(BAR_AFTER_SECONDS, self._say_compiling)
             self._timer.daemon = True
@@ -50,13 +73,10 @@ class Watcher:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._previous is not None:
-            signal.signal(signal.SIGINT, self._previous)
+        super().__exit__(kind, value, trace)
         self._reported = True
         if self._timer is not None:
             self._timer.cancel()
-        if self._bar is not None:
-            self._bar.stop()
 
     def __call__(self, error: float, bound: float, seconds: float) -> bool:
         """Show where the search stands; true when it should stop."""
@@ -72,6 +92,11 @@ class Watcher:
         self._show(f"{self._label}  {done} of {total}", done, total)
         return self.interrupted
 
+    def count_or_stop(self, done: int, total: int) -> None:
+        """As `count`, for work that only an exception stops."""
+        if self.count(done, total):
+            raise KeyboardInterrupt
+
     def _show(self, said: str, completed: float, total: float | None) -> None:
         if not self._draw or time.perf_counter() - self._start < BAR_AFTER_SECONDS:
             return
@@ -85,10 +110,6 @@ class Watcher:
             self._bar.start()
         assert self._row is not None
         self._bar.update(self._row, completed=completed, total=total, description=said)
-
-    def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
-        self.interrupted = True
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
     def _say_compiling(self) -> None:
         if not self._reported:

@@ -38,7 +38,7 @@ def plan_table(plan: Plan, weights: Sequence[float], width: int | None = None) -
     headers = ["step", "task", "total error after it", "own error at the end"]
     if width is not None and _total(_widths([headers, *rows])) > width:
         headers[2:] = "total error\nafter it", "own error\nat the end"
-    return _table(headers, rows, "task", width)
+    return folded_table(headers, rows, "task", width)
 
 
 def plan_lines(plan: Plan) -> list[str]:
@@ -56,10 +56,10 @@ def comparison_table(result: Comparison, width: int) -> Table:
     headers = ["rule", "error", "x best", "percentile"]
     rows = [row for _, row, _ in scored]
     if width < ORDERS_FROM:
-        return _table(headers, rows, "rule", width)
+        return folded_table(headers, rows, "rule", width)
     left = max(12, width - _total(_widths([headers, *rows])) - GAP)
     rows = [(*row, short_order(result.names, order, left)) for _, row, order in scored]
-    return _table([*headers, "order"], rows, "rule", width)
+    return folded_table([*headers, "order"], rows, "rule", width)
 
 
 def comparison_lines(result: Comparison, width: int) -> list[str]:
@@ -91,7 +91,7 @@ def simulation_table(result: Simulation, width: int | None) -> Table:
         values = one.simulated_mean, one.simulated_sem, one.closed_form, one.stopped_form
         rows.append(row(last.get(task, ""), one.name, *values))
     total = result.simulated_mean, result.simulated_sem, result.closed_form, result.stopped_form
-    return _table(headers, [*rows, row("", "sum", *total)], "task", width)
+    return folded_table(headers, [*rows, row("", "sum", *total)], "task", width)
 
 
 def simulation_lines(result: Simulation) -> list[str]:
@@ -167,7 +167,7 @@ def _score_row(score: RuleScore, result: Comparison) -> Row:
     return name, f"{score.error:.5g}", ratio(score.error, result.best), f"{100 * score.quantile:.1f} %"
 
 
-def _table(headers: Sequence[str], rows: Sequence[Row], folded: str, width: int | None) -> Table:
+def folded_table(headers: Sequence[str], rows: Sequence[Row], folded: str, width: int | None) -> Table:
     """Text columns (`folded` and the order) to the left, numbers to the right; only `folded` gives way to `width`."""
     widths = _widths([headers, *rows])
     place = headers.index(folded)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
-import os
 import shlex
 import sys
 from collections.abc import Callable
@@ -12,9 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from taskorder.cli.inputs import add_transfer
+from taskorder.cli.auditing import add_audit, audited
+from taskorder.cli.inputs import add_repair, add_transfer, add_wishes, asked, seconds
 from taskorder.cli.output import CANNOT_WRITE, INTERRUPTED, say
-from taskorder.cli.plan import seconds
+from taskorder.files import whole_file
 
 if TYPE_CHECKING:
     from taskorder.audit.audit import Audit
@@ -70,28 +69,16 @@ def add(commands: Any) -> None:
     option("--title", help="the heading of the page")
     option("--similarity", metavar="FILE", help="the matrix that a plan was made from")
     option("--set", type=int, metavar="N", help="which task set of a run store (the first)")
-    option("--used", metavar="ORDER", help="say what this order lost against the best")
-    option("--compare", nargs=2, action="append", default=[], metavar=("A", "B"), help="test order A against order B")
-    option("--difference", type=float, default=1.0, metavar="POINTS", help="the difference a comparison should see (1)")
-    option("--where", action="append", default=[], metavar="COLUMN=VALUE", help="keep these rows; repeat for more")
+    add_audit(parser)
     add_transfer(parser)
     option("--rule", default="optimal", help="how to choose the order (optimal); see: taskorder plan --help")
-    option("--weights", metavar="W", help="importance: A=2,B=0.5 (others 1), or one number a task, or a file")
-    option("--before", action="append", default=[], metavar="A:B", help="task A before task B; repeat for more")
-    option("--first", metavar="A", help="the task to start with")
-    option("--last", metavar="A", help="the task to end with")
-    option("--learned", metavar="A,B", help="tasks already learned, in that order")
+    add_wishes(parser)
     option("--visits", type=int, metavar="K", help="visit K times in all, each task at least once")
     option("--output-similarity", metavar="FILE", help="similarity of the tasks' outputs (default: a shared readout)")
     option("--time-limit", type=seconds, default=10.0, metavar="SECONDS",
            help="for the plan, and again for its rivals (10; or none)")  # fmt: skip
     option("--seed", type=int, default=0, metavar="N", help="random seed (0); the same seed gives the same answer")
-    option(
-        "--repair",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help="move a table that is no correlation matrix to the nearest one and say so (default), or refuse it",
-    )
+    add_repair(parser)
     parser.set_defaults(run=run, defaults={key: parser.get_default(key) for key in (*AUDIT_ONLY, *MATRIX_ONLY)})
 
 
@@ -113,16 +100,12 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
         return code, text
     # lone surrogates in a name have no UTF-8; the browser shows a mark for them
     data = text.encode("utf-8", errors="xmlcharrefreplace")
-    part = target.with_name(f".{os.getpid()}.part.{target.name}")
     try:
-        part.write_bytes(data)
-        os.replace(part, target)
+        with whole_file(target) as part:
+            part.write_bytes(data)
     except OSError as problem:
         say(f"error: cannot write {target}: {problem.strerror or problem}")
         return CANNOT_WRITE, ""
-    finally:
-        with contextlib.suppress(OSError):
-            part.unlink()
     return code, f"wrote {target}: {len(data) / 1e6:.2g} MB\n"
 
 
@@ -214,37 +197,26 @@ def _of_audit(source: Source, args: argparse.Namespace, watcher: Watcher) -> Pag
 
 def _audited(source: Source, args: argparse.Namespace) -> Audit:
     """The audit of a table of results."""
-    from taskorder.audit.audit import audit_results
     from taskorder.audit.reading import read_results
-    from taskorder.checks import seed_number
-    from taskorder.cli.audit import _pair
 
     if source.path is None:
         raise ValueError(
             "`INPUT` must be a file for a table of results, got standard input. "
             "Or pipe what `taskorder audit - --json` prints."
         )
-    if not 0 < args.difference < 100:
-        raise ValueError(f"`--difference` must be above 0 and below 100 points, got {args.difference:g}.")
-    return audit_results(
-        read_results(source.path, dict(map(_pair, args.where))),
-        used=args.used,
-        compare=[(a, b) for a, b in args.compare],
-        difference=args.difference / 100,
-        seed=seed_number(args.seed),
-    )
+    path = source.path
+    return audited(args, lambda where: read_results(path, where))
 
 
 def _of_matrix(source: Source | None, args: argparse.Namespace, watcher: Watcher) -> Page:
     """All that is nothing else; whoever reads tables says what is wrong with it."""
     _refuse(args, "a matrix", "similarity", "set", *AUDIT_ONLY)
-    from taskorder.cli.plan import _inputs
     from taskorder.ordering.solve import solve
     from taskorder.report.plan_numbers import plan_numbers
     from taskorder.report.plan_page import plan_page
 
     file = None if source is None else source.stream()
-    similarity, options, notes = _inputs(
+    similarity, options, notes = asked(
         argparse.Namespace(**{**vars(args), "file": file, "output": args.output_similarity})
     )
     plan = solve(similarity, args.rule, visits=args.visits, watch=watcher, **options)

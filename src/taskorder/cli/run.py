@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import signal
 import sys
-import threading
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any
 
+from taskorder.cli.onray import add_ray, on_ray, share_of
 from taskorder.cli.output import CANNOT_WRITE, INTERRUPTED, say
+from taskorder.cli.progress import Interruptible
 
 if TYPE_CHECKING:
-    from rich.progress import Progress, TaskID
-
     from taskorder.execute.cluster import Share
     from taskorder.neural.settings import Config
     from taskorder.neural.tree import Work
@@ -62,47 +58,6 @@ def add(commands: Any) -> None:
     add("--batch", type=int, metavar="N", help="task sets to train together (1 on a CPU, else what fits the device)")
     add_ray(parser)
     parser.set_defaults(run=run)
-
-
-def add_ray(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a command that can run on Ray."""
-    add = parser.add_argument
-    add("--ray", nargs="?", const="local", type=_address, metavar="ADDRESS", help="run on Ray: here, auto or ray://...")
-    add("--cpus-per-worker", type=float, metavar="N", help="CPUs for each worker of Ray (1)")
-    add("--gpus-per-worker", type=float, metavar="N", help="GPUs for each worker of Ray, or a share like 0.5 (0)")
-
-
-def _address(text: str) -> str:
-    if text in ("local", "auto") or ":" in text:
-        return text
-    raise argparse.ArgumentTypeError(
-        f"`--ray` must be alone or have local, auto, HOST:PORT or ray://HOST:PORT, got {text!r}. "
-        "Put the file before it, or a word like --ray=auto."
-    )
-
-
-def share_of(args: argparse.Namespace) -> Share | None:
-    """What each worker of Ray is to have; None where Ray is not asked for."""
-    given = {"cpus": args.cpus_per_worker, "gpus": args.gpus_per_worker}
-    wanted = {name: number for name, number in given.items() if number is not None}
-    if args.ray is None:
-        for name in wanted:
-            raise ValueError(f"`--{name}-per-worker` must come with --ray, got it alone.")
-        return None
-    from taskorder.execute.cluster import Share
-
-    return Share(**wanted)
-
-
-@contextmanager
-def on_ray(address: str, share: Share) -> Iterator[None]:
-    """Ray at the address, which speaks on stderr; a word where nothing there is large enough for a worker yet."""
-    from taskorder.execute.cluster import LOCAL, connected
-
-    with redirect_stdout(sys.stderr), connected(address, share):
-        if address != LOCAL and not share.workers():
-            say(f"no machine of the cluster has {share.cpus:g} CPUs and {share.gpus:g} GPUs free; waiting for one")
-        yield
 
 
 def run(args: argparse.Namespace) -> tuple[int, str]:
@@ -199,11 +154,10 @@ def _there(
         return complete(specs, training, store, batch_size=batch_size, device=training.device, finished=finished, **how)
 
 
-class _Meter:
+class _Meter(Interruptible):
     """How far the training is: a bar on a terminal, else a line on stderr now and then.
 
-    Ctrl-C is remembered and raised at the next report: raised wherever Python happens to be, it may land in a callback
-    of JAX, which swallows it. A second one kills at once.
+    Ctrl-C is raised at the next report.
     """
 
     def __init__(self, trainings_each: int, label: str, *, draw: bool) -> None:
@@ -215,27 +169,6 @@ class _Meter:
         self._label = label
         self._draw = draw
         self._start = self._said = time.monotonic()
-        self._bar: Progress | None = None
-        self._row: TaskID | None = None
-        self._interrupted = False
-        self._previous: Any = None
-
-    def __enter__(self) -> _Meter:
-        if threading.current_thread() is threading.main_thread():  # only there may handlers be set
-            self._previous = signal.signal(signal.SIGINT, self._on_interrupt)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._previous is not None:
-            signal.signal(signal.SIGINT, self._previous)
-        if self._bar is not None:
-            self._bar.stop()
-
-    def _on_interrupt(self, number: int, frame: FrameType | None) -> None:
-        self._interrupted = True
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
     def specs(self, done: int, total: int) -> None:
         """`done` of `total` specs are in the store, here or by another process."""
@@ -268,7 +201,7 @@ class _Meter:
         return f"{steps / max(time.monotonic() - self._start, 1e-9):,.0f} network-steps/s"
 
     def _show(self) -> None:
-        if self._interrupted:
+        if self.interrupted:
             raise KeyboardInterrupt
         said = f"{self._label}  {self._specs}  {self.pace()}"
         done = self._trainings + self._batch[0]

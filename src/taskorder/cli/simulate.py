@@ -7,7 +7,7 @@ import dataclasses
 import sys
 from typing import TYPE_CHECKING, Any
 
-from taskorder.cli.inputs import FILES, add_table, read_tables
+from taskorder.cli.inputs import FILES, add_repair, add_table, read_tables
 from taskorder.cli.output import INTERRUPTED, page, say
 
 if TYPE_CHECKING:
@@ -55,12 +55,7 @@ def add(commands: Any) -> None:
     add("--num-outputs", type=int, default=10, metavar="N", help="outputs N_y (10)")
     add("--steps", type=step_count, default=100, metavar="N", help="gradient steps a task (100), or: converged")
     add("--learning-rate", type=float, default=1e-3, metavar="X", help="step size (0.001)")
-    add(
-        "--repair",
-        action=argparse.BooleanOptionalAction,
-        default=True,
-        help="move a table that is no correlation matrix to the nearest one and say so (default), or refuse it",
-    )
+    add_repair(parser)
     add("--json", action="store_true", help="print one JSON document instead of a table")
     parser.set_defaults(run=run)
 
@@ -104,9 +99,9 @@ def _order(
         return list(plan.named_order), (f"order chosen by the rule {plan.rule}{proven}",)
     if args.rule is not None:
         raise ValueError("`--order` and `--rule` must not be given together: the rule chooses an order.")
-    from taskorder.similarity._delimited import split_line
+    from taskorder.similarity.tables import read_names
 
-    order = [name.strip() for name in split_line(args.order, "order")]
+    order = read_names(args.order, "order")
     left = [name for name in names if name not in order]
     few = ", ".join(left[:5]) + (", ..." if len(left) > 5 else "")
     return order, (f"not in the order and never trained: {few}",) if left else ()

@@ -7,7 +7,7 @@ binary tasks from ten classes hold such a task (see tests/datasets/test_split.py
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -43,17 +43,6 @@ class TaskSet:
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
         return asdict(self)
-
-    @classmethod
-    def from_dict(cls, values: Mapping[str, Any]) -> TaskSet:
-        """The task set that `to_dict` wrote, before or after a way through JSON."""
-        try:
-            tasks = tuple((tuple(map(int, classes)), tuple(map(int, targets))) for classes, targets in values["tasks"])
-            names = tuple(map(str, values["names"]))
-            dataset, seed = str(values["dataset"]), int(values["seed"])
-        except (KeyError, TypeError, ValueError) as problem:
-            raise ValueError(f"`values` must be what `TaskSet.to_dict` wrote, got a problem with {problem}.") from None
-        return cls(dataset, tasks, seed, names)
 
 
 def draw_task_set(

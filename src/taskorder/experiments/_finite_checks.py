@@ -258,7 +258,7 @@ def _ratio_of_two(errors: Floats) -> Floats:
     return np.asarray(errors[:, 0] / np.maximum(errors[:, 1], 1e-12))
 
 
-def ranking(config: Config, ranked: Sequence[Mapping[str, Any]]) -> tuple[Check, Check]:
+def ranking(ranked: Sequence[Mapping[str, Any]]) -> tuple[Check, Check]:
     """Rank correlation above 0.95, and a loss below 5 % for the order that the closed form calls best."""
     rank = _estimate(np.array([row["rank"] for row in ranked]), lambda x: np.asarray(x.mean(axis=1)))
     log = np.log([[row[key] for key in ("loss", "random", "closed_random")] for row in ranked])

@@ -22,8 +22,8 @@ from taskorder.experiments._orders import short, tasks_of
 from taskorder.figuredata import Check, FigureData, Panel, Series
 from taskorder.linear.gram import trajectories
 from taskorder.linear.tasks import Sizes, sample_tasks
+from taskorder.machine import one_blas_thread
 from taskorder.ordering.listing import order_at
-from taskorder.ordering.optimum import one_blas_thread
 from taskorder.records import RunSpec
 from taskorder.stats import bootstrap_interval, mean_and_sem
 from taskorder.theory import graphs

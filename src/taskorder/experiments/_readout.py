@@ -11,7 +11,7 @@ from taskorder.checks import Floats
 from taskorder.linear.gram import boundary_errors
 from taskorder.linear.simulate import Job, workers_for
 from taskorder.linear.tasks import LinearTasks, Sizes, sample_tasks
-from taskorder.ordering.optimum import one_blas_thread
+from taskorder.machine import one_blas_thread
 
 
 def readout_mean_errors(

@@ -217,7 +217,7 @@ def figure(config: Config, results: Sequence[dict[str, Any]]) -> FigureData:
             checks.scatter_by_outputs(config, table),
             checks.descent_stops(config, table),
             *(checks.correction_helps(config, table, family, tasks) for family, tasks in config.num_tasks),
-            *checks.ranking(config, ranked),
+            *checks.ranking(ranked),
         ),
         config=asdict(config),
         columns=3,

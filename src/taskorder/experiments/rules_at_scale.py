@@ -11,7 +11,6 @@ The closed form needs P far below N_x / N_s, so the answer is repeated by simula
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
@@ -29,7 +28,7 @@ from taskorder.experiments._scale_checks import Cells, Family, name_of
 from taskorder.figuredata import FigureData, Panel, Series
 from taskorder.linear.simulate import Job
 from taskorder.linear.tasks import Sizes
-from taskorder.ordering.optimum import one_blas_thread
+from taskorder.machine import cores, one_blas_thread
 from taskorder.ordering.solve import solve
 from taskorder.records import Plan, RunSpec
 from taskorder.theory.error import final_error
@@ -136,7 +135,7 @@ def run_batch(specs: Sequence[RunSpec]) -> list[dict[str, Any]]:
     import numba  # noqa: F401  (two threads that are the first to import it wait for each other forever)
 
     searches = [spec for spec in specs if spec.kind.startswith("theory")]
-    with one_blas_thread(), ThreadPoolExecutor(os.cpu_count()) as threads:
+    with one_blas_thread(), ThreadPoolExecutor(cores()) as threads:
         found = threads.map(lambda spec: _run_theory(**spec.params), searches)
         return [next(found) if spec.kind.startswith("theory") else _run_simulation(**spec.params) for spec in specs]
 

@@ -9,15 +9,13 @@ from typing import Any
 import numpy as np
 
 from taskorder import checks
-from taskorder._version import __version__
 from taskorder.checks import Floats
 from taskorder.ordering.clock import Watch
 from taskorder.ordering.constraints import respects
 from taskorder.ordering.question import Question, pose
-from taskorder.ordering.solve import RULES, solve
+from taskorder.ordering.solve import RULES, WITHOUT_WEIGHTS, Answer, plan_for, solve
 from taskorder.records import Plan
 from taskorder.similarity.tables import demo_similarity, read_similarity
-from taskorder.theory.error import error_path
 from taskorder.theory.graphs import chain, leaves, ring, tree
 
 MAX_TASKS = 500
@@ -30,8 +28,6 @@ REPORT_SECONDS = 10.0
 """For the rivals in a report."""
 BY_HAND = "by-hand"
 """What a plan calls an order that no rule made."""
-SIMILARITY_ONLY = ("periphery-to-core", "core-to-periphery", "first-order")
-"""Rules that cannot read weights; here their orders are found without, and scored with them."""
 GRAPHS = {"chain": chain, "ring": ring, "tree": tree, "leaves": leaves}
 
 Payload = dict[str, Any]
@@ -77,8 +73,9 @@ def find(body: Payload, watch: Watch | None = None) -> Plan:
     if limit > MAX_SECONDS:
         raise ValueError(f"`seconds` must be at most {MAX_SECONDS:g}, got {limit:g}. Use: taskorder plan --time-limit")
     options: Payload = {**asked, "time_limit": limit, "seed": body.get("seed", 0), "watch": watch}
-    if asked.get("weights") is None or rule not in SIMILARITY_ONLY:
+    if asked.get("weights") is None or rule not in WITHOUT_WEIGHTS:
         return solve(rule=rule, **options)
+    # found without the weights, and scored with them
     order = solve(rule=rule, **{**options, "weights": None}).order
     return plan_of({**asked, "order": order, "rule": rule})
 
@@ -93,31 +90,10 @@ def plan_of(body: Payload) -> Plan:
     rule = body.get("rule", BY_HAND)
     if rule != BY_HAND and rule not in RULES:
         raise ValueError(f"`rule` must be {BY_HAND} or one of {', '.join(RULES)}, got {rule!r}.")
-    path = error_path(question.similarity, [*question.learned, *order])[len(question.learned) :]
     places = {int(task): place for place, task in enumerate(problem.tasks)}
     kept = respects(np.array([places[int(task)] for task in order], dtype=int), problem.precedes)
     notes = [*question.notes] if kept else [*question.notes, "this order breaks a constraint that was asked for"]
-    name = question.names
-    return Plan(
-        order=tuple(order.tolist()),
-        names=name,
-        error=question.unit * float(path[-1] @ question.weights),
-        task_errors=tuple(path[-1].tolist()),
-        error_path=tuple(tuple(row) for row in path.tolist()),
-        rule=rule,
-        options={
-            "rule": rule,
-            "weights": (question.unit * question.weights).tolist() if question.weighted else None,
-            "before": [[name[a], name[b]] for a, b in question.before],
-            "first": None if question.first is None else name[question.first],
-            "last": None if question.last is None else name[question.last],
-            "learned": [name[task] for task in question.learned],
-        },
-        notes=tuple(notes),
-        repair=question.repair,
-        similarity_digest=checks.digest(question.given),
-        version=__version__,
-    )
+    return plan_for(question, rule, Answer(order), 0.0, {"rule": rule, **question.options}, tuple(notes))
 
 
 def report_of(body: Payload, watch: Watch) -> str:

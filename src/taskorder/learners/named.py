@@ -42,11 +42,20 @@ def named_learner(name: str, tasks: Sequence[Task], *, epochs: int = 5, batch_si
     raise ValueError(f"`--learner` must be {FORMS}, got {name!r}.")
 
 
+def keep_compiled_for(name: str) -> None:
+    """What JAX compiles is kept for the next run, where it is JAX that learns."""
+    if name in ("mlp", "cnn"):
+        from taskorder.neural.compiled import keep_compiled
+
+        keep_compiled()
+
+
 def _network(kind: str, task: Task, epochs: int, batch_size: int) -> Learner:
     if find_spec("jax") is None:
         raise ValueError('The JAX engine is not installed. Install it with: pip install "taskorder[neural]".')
     from taskorder.learners.jax import JaxLearner
-    from taskorder.neural.nets import cnn, mlp
+    from taskorder.neural.cnn import cnn
+    from taskorder.neural.nets import mlp
     from taskorder.neural.train import Recipe
 
     shape = task.inputs.shape[1:]

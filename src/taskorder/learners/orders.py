@@ -153,10 +153,18 @@ def _fitted(run: _Run, nodes: list[_Node], models: list[Model]) -> list[Model]:
     tasks = [run.tasks[node.beginning[-1]] for node in nodes]
     try:
         if hasattr(run.learner, "fit_many"):
-            return list(run.learner.fit_many(models, tasks))
-        return [run.learner.fit(copied(run.learner, models[0]), tasks[0])]
+            fitted = list(run.learner.fit_many(models, tasks))
+        else:
+            fitted = [run.learner.fit(copied(run.learner, models[0]), tasks[0])]
     except Exception as problem:
         _refuse(run, nodes, "fit", problem)
+    for place, (model, made) in enumerate(zip(models, fitted, strict=True)):
+        if made is None and model is not None:
+            raise LearnerError(
+                "`learner` must end its method fit with `return model`, "
+                f"got None from {type(run.learner).__name__}.fit {_where(run, nodes[place], place)}"
+            )
+    return fitted
 
 
 def _scored(run: _Run, nodes: list[_Node], models: list[Model]) -> list[tuple[Score, ...]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
@@ -13,7 +12,7 @@ from numpy.typing import ArrayLike
 from taskorder.checks import Floats, positive_count, task_index
 from taskorder.linear.gram import CHUNK_BYTES, boundary_errors
 from taskorder.linear.tasks import Sizes, sample_tasks
-from taskorder.ordering.optimum import one_blas_thread
+from taskorder.machine import cores, one_blas_thread
 from taskorder.ordering.question import pose
 from taskorder.records import Simulation, TaskSimulation
 from taskorder.stats import mean_and_sem
@@ -81,7 +80,7 @@ def workers_for(jobs: Sequence[Job], sizes: Sizes) -> int:
             f"`num_latent` times the number of tasks must be at most {MAX_SIDE:,}, got {side:,}. "
             f"Use at most {most} latent factors."
         )
-    return max(1, min(os.cpu_count() or 1, MAX_BYTES // (CHUNK_BYTES + BYTES_A_CELL * side**2)))
+    return max(1, min(cores(), MAX_BYTES // (CHUNK_BYTES + BYTES_A_CELL * side**2)))
 
 
 def simulate(

@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from taskorder.neural.settings import SCORES
+from taskorder.neural.settings import RUNS, SCORES
 from taskorder.store import Entry, Store, StoreError
 
 
-def run_entries(store: Store, kind: str) -> list[Entry]:
-    """The finished runs whose kind begins with `kind`, by kind and settings, set and seed."""
+def run_entries(store: Store, kind: str = RUNS) -> list[Entry]:
+    """The finished runs whose kind begins with `kind`: by kind and settings, set and seed, however they were made."""
     entries = [entry for entry in store.entries() if str(entry.kind).startswith(kind)]
     for entry in entries:
         if not isinstance(entry.params, dict) or any(type(entry.params.get(key)) is not int for key in ("set", "seed")):
             raise _damaged(store, "a run without its set and seed")
-    return entries
+    return sorted(entries, key=lambda entry: (config_of(entry), entry.params["set"], entry.params["seed"]))
+
+
+def config_of(entry: Entry) -> str:
+    """Kind and settings of a run but for its set and seed, as a text to sort and compare by."""
+    others = {key: value for key, value in entry.params.items() if key not in ("set", "seed")}
+    return json.dumps([entry.kind, others], sort_keys=True)
 
 
 def run_result(store: Store, entry: Entry, needed: Sequence[str] = SCORES) -> dict[str, Any]:
@@ -25,7 +32,7 @@ def run_result(store: Store, entry: Entry, needed: Sequence[str] = SCORES) -> di
     problem = misfit(result, needed)
     if problem:
         raise _damaged(store, f"a run with {problem} (set {entry.params['set']}, seed {entry.params['seed']})")
-    assert result is not None  # results are never removed
+    assert result is not None  # a misfit, too
     return result
 
 

@@ -1,4 +1,4 @@
-"""A training step of many convolutional networks (nets.cnn) by hand-written GPU kernels, in place of the general one.
+"""A training step of many convolutional networks (cnn.py) by hand-written GPU kernels, in place of the general one.
 
 The convolutions with all that follows them are one kernel each; the backward pass of the hidden layer, by far the
 largest, and Adam for its weights are one pass over memory. All other parameters go through gradients and `train.adam`.
@@ -16,8 +16,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
-from taskorder.neural.nets import Net, Params, Step, cnn
-from taskorder.neural.ops import conv_form
+from taskorder.neural.nets import Net, Params, Step, general_cnn
 from taskorder.neural.train import Recipe, State, adam, corrections, cross_entropy, gradient_step, start
 
 NETWORKS = 256
@@ -122,7 +121,7 @@ def kernels_are_faster(input_shape: tuple[int, ...], num_outputs: int, channels:
     Whatever fails while measuring (no Triton, an unknown device, too little memory) counts as not faster:
     `cnn(..., form="kernels")` shows the failure.
     """
-    net = cnn(input_shape, num_outputs, channels, hidden, form=conv_form(jax.default_backend()))
+    net = general_cnn(input_shape, num_outputs, channels, hidden)
     try:
         times = [_seconds(step, net, input_shape) for step in (kernel_step, partial(gradient_step, net.apply))]
     except Exception:

@@ -11,12 +11,12 @@ import csv
 import gzip
 import io
 import json
-import os
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from taskorder.files import whole_file
 from taskorder.neural.finished import misfit, run_entries, run_result
 from taskorder.neural.settings import KIND, SCORES
 from taskorder.records import RunSpec
@@ -46,7 +46,7 @@ class Kept(NamedTuple):
 
 def write_kept(path: Path, store: Store) -> int:
     """Write all runs of a store with one config to `path` (NAME.csv.gz) and NAME.json; how many there are."""
-    entries = sorted(run_entries(store, KIND), key=lambda e: (e.params["set"], e.params["seed"]))
+    entries = run_entries(store, KIND)
     shared = [{key: value for key, value in e.params.items() if key not in ("set", "seed")} for e in entries]
     for name, different in (
         ("config", [one for one in shared if one != shared[0]]),
@@ -57,18 +57,11 @@ def write_kept(path: Path, store: Store) -> int:
             raise ValueError(f"`store` must hold runs of one {name}, got several. Use a store of its own for each.")
     if not entries:
         raise ValueError("`store` must hold finished runs of `taskorder run`, got none.")
-    part = path.with_name(f".{os.getpid()}.part.{path.name}")
-    try:
+    with whole_file(description(path)) as about, whole_file(path) as part:
         runs = _write_table(part, store, entries)
         first = entries[0]
         kept = Kept(shared[0], first.inputs, first.device, first.version, runs)
-        text = json.dumps(kept._asdict(), separators=(",", ":")) + "\n"
-        description(part).write_text(text, encoding="utf-8")
-        part.replace(path)
-        description(part).replace(description(path))
-    finally:
-        for left in (part, description(part)):
-            left.unlink(missing_ok=True)
+        about.write_text(json.dumps(kept._asdict(), separators=(",", ":")) + "\n", encoding="utf-8")
     return len(entries)
 
 

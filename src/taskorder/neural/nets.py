@@ -7,7 +7,7 @@ A network may also bring its own training step for many at once, where the gener
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -25,8 +25,6 @@ Params = Any
 """A tree of arrays."""
 Step: TypeAlias = "Callable[[Recipe, State, Array, Array], State]"
 """From N networks, (N, batch, ...) inputs as they are in the pool and (N, batch) labels to the networks one step on."""
-KERNELS = "kernels"
-"""The form of a convolutional network that trains by hand-written GPU kernels (neural/fused.py)."""
 
 
 @dataclass(frozen=True)
@@ -63,25 +61,19 @@ def mlp(input_shape: Sequence[int], num_outputs: int, hidden: Sequence[int] = (1
     return Net(init, apply, again=partial(mlp, tuple(input_shape), num_outputs, tuple(hidden)))
 
 
-def cnn(
-    input_shape: Sequence[int],
-    num_outputs: int,
-    channels: Sequence[int] = (32, 64),
-    hidden: int = 256,
-    form: str | None = None,
+def general_cnn(
+    input_shape: Sequence[int], num_outputs: int, channels: Sequence[int], hidden: int, form: str | None = None
 ) -> Net:
-    """The paper's network: 3 x 3 convolutions with ReLU and average pooling, one dense layer, and the output.
+    """The paper's convolutional network, trained by gradients; `cnn.cnn` takes what is faster where there is that.
 
-    form: one of `ops.CONV_FORMS`, or kernels, which trains by kernels for CUDA (and slowly, interpreted, elsewhere) and
-    raises what keeps them from working. None takes what is fastest on this device (`ops.conv_form`); kernels are tried
-    on a GPU alone, and where they do not fit (see neural/fused.py) or do not work, the general form is taken.
+    form: one of `ops.CONV_FORMS`; None takes what is fastest on this device (`ops.conv_form`).
     """
     height, width, depth = input_shape
     depths = [depth, *channels]
     features = (height >> len(channels)) * (width >> len(channels)) * channels[-1]
     if features == 0:
         raise ValueError(f"`input_shape` must allow {len(channels)} poolings by 2, got {height} x {width}.")
-    conv = CONV_FORMS["columns" if form == KERNELS else form or conv_form(jax.default_backend())]
+    conv = CONV_FORMS[form or conv_form(jax.default_backend())]
 
     def init(key: Array) -> Params:
         keys = jax.random.split(key, len(channels) + 2)
@@ -99,15 +91,7 @@ def cnn(
         h = jax.nn.relu(dense(h.reshape(len(h), -1), params["hidden"]["w"]) + params["hidden"]["b"])
         return dense(h, params["output"]["w"]) + params["output"]["b"]
 
-    shape, counts = tuple(input_shape), tuple(channels)
-    net = Net(init, apply, again=partial(cnn, shape, num_outputs, counts, hidden, form))
-    if form == KERNELS or (form is None and jax.default_backend() == "gpu"):
-        from taskorder.neural import fused  # here, for it builds on this module
-
-        if form:
-            return replace(net, step=fused.forced_step(shape, counts, hidden))
-        return replace(net, step=fused.faster_step(net, shape, num_outputs, counts, hidden))
-    return net
+    return Net(init, apply)
 
 
 def _layer(key: Array, shape: tuple[int, ...]) -> dict[str, Array]:

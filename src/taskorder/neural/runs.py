@@ -21,8 +21,9 @@ from taskorder.datasets import load
 from taskorder.datasets.dataset import Dataset
 from taskorder.datasets.split import TaskSet, draw_task_set, named_task_set
 from taskorder.machine import describe
+from taskorder.neural.cnn import cnn
 from taskorder.neural.estimates import Tables, measure, task_pool
-from taskorder.neural.nets import Net, cnn, mlp
+from taskorder.neural.nets import Net, mlp
 from taskorder.neural.settings import NETS, RULE_ORDERS, RULES, Config, orders
 from taskorder.neural.train import Recipe
 from taskorder.neural.tree import Curriculum, Outcome, Work, train_orders

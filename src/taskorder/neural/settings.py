@@ -14,7 +14,9 @@ import numpy as np
 from taskorder.checks import Floats
 from taskorder.records import RunSpec
 
-KIND = "neural.orders.2"
+RUNS = "neural.orders."
+"""Begins the kind of every run that has results by order, in any version."""
+KIND = f"{RUNS}2"
 NETS = ("mlp", "cnn")
 WHOLE = ("test", "train", "curvature")
 """Similarities that are measured with all data."""
@@ -159,10 +161,18 @@ def orders(settings: Mapping[str, Any], number: int) -> tuple[tuple[int, ...], .
     return tuple(found)
 
 
+def beginnings_of(result: Mapping[str, Any]) -> dict[tuple[int, ...], int]:
+    """The row of every beginning of an order in the tables of a result.
+
+    >>> beginnings_of({"beginnings": ["", "2", "2.0"]})
+    {(): 0, (2,): 1, (2, 0): 2}
+    """
+    return {tuple(map(int, text.split("."))) if text else (): row for row, text in enumerate(result["beginnings"])}
+
+
 def tables_of(result: Mapping[str, Any]) -> tuple[dict[tuple[int, ...], int], dict[str, Floats]]:
     """The row of every beginning, and the (rows, P) tables of a result."""
-    rows = {tuple(map(int, text.split("."))) if text else (): row for row, text in enumerate(result["beginnings"])}
-    return rows, {name: np.array(result[name]) for name in SCORES}
+    return beginnings_of(result), {name: np.array(result[name]) for name in SCORES}
 
 
 def known_settings() -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from jax import Array, lax
 from taskorder.checks import Floats
 from taskorder.neural.evaluate import evaluate
 from taskorder.neural.nets import Net, Params
-from taskorder.neural.train import Pool, Recipe, State, as_floats, cross_entropy
+from taskorder.neural.train import Pool, State, as_floats, cross_entropy
 from taskorder.neural.tree import Curriculum, Node, tasks_of, walk
 
 CURVATURE = "curvature"
@@ -28,37 +28,9 @@ EXAMPLES_AT_ONCE = 4096
 """Examples of a task that curvature sees at once, of all networks together."""
 
 
-def train_single(
-    net: Net,
-    train: Pool,
-    tasks: Sequence[int],
-    seed: int = 0,
-    recipe: Recipe = Recipe(),  # noqa: B008 (frozen)
-) -> State:
-    """One network for each of `tasks` (places in the pool), all from the same initial network; P networks."""
-    parts: dict[int, State] = {}
-
-    def keep(nodes: Sequence[Node], state: State) -> None:
-        for row, node in enumerate(nodes):
-            if node.prefix:
-                parts[node.prefix[0]] = state.take(jnp.asarray([row]))
-
-    walk(net, train, [single_tasks(tasks, seed)], keep, recipe=recipe)
-    return jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *(parts[task] for task in range(len(tasks))))
-
-
 def single_tasks(tasks: Sequence[int], seed: int = 0) -> Curriculum:
     """Every task alone: the first level of the order tree."""
     return Curriculum(tuple(tasks), tuple((task,) for task in range(len(tasks))), seed)
-
-
-def transfer_losses(net: Net, networks: State, pool: Pool, tasks: Sequence[int]) -> tuple[Floats, Floats]:
-    """(P, P) losses and losses with shuffled labels: row A, column B is network A on task B of `pool`.
-
-    The pool may hold test data, training data, or a share of either.
-    """
-    scores = evaluate(net, networks.params, pool, jnp.asarray([list(tasks)] * len(tasks)))
-    return np.asarray(scores.loss, np.float64), np.asarray(scores.chance, np.float64)
 
 
 def transfer_tables(
@@ -96,13 +68,6 @@ def transfer_tables(
 
     walk(net, train, curricula, measure, **how)
     return found
-
-
-def curvature_similarity(net: Net, networks: State, pool: Pool, tasks: Sequence[int]) -> Floats:
-    """(P, P) table of -g.H.g by Hessian-vector products: row A is the network, column B the task; not symmetric."""
-    places = jnp.asarray(list(tasks))
-    columns = [_curvature(net, networks.params, pool, places, jnp.full_like(places, int(task))) for task in tasks]
-    return np.stack([np.asarray(column, np.float64) for column in columns], axis=1)
 
 
 @functools.partial(jax.jit, static_argnames=("net",))

@@ -8,7 +8,6 @@ the epoch alone, not on the network that learns it or on when: orders of tasks a
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from taskorder.machine import cores
 from taskorder.neural.nets import Net, Params
 
 MAX_GROUP = 8
@@ -128,9 +128,8 @@ def _group_size(state: State) -> int:
 
 @functools.cache
 def _cores() -> ThreadPoolExecutor:
-    """One thread a core that this process may use (NPROC, as in XLA): JAX frees the interpreter while it computes."""
-    here = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return ThreadPoolExecutor(int(os.environ.get("NPROC") or here or 1))
+    """One thread a core that this process may use: JAX frees the interpreter while it computes."""
+    return ThreadPoolExecutor(cores())
 
 
 @functools.partial(jax.jit, static_argnames=("net", "recipe"), donate_argnames=("state",))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from taskorder import checks
-from taskorder.checks import Floats
+from taskorder.checks import Floats, Ints
 from taskorder.ordering.clock import Clock, Watch
 from taskorder.ordering.listing import all_orders
 from taskorder.ordering.optimum import LISTED, allowed
@@ -80,7 +80,7 @@ def compare(
             continue
         order = np.array([place[int(task)] for task in answer.order], np.int64)
         error = max(0.0, problem.error(order))
-        rank, tasks = _quantile(error, errors), tuple(answer.order.tolist())
+        rank, tasks = quantile(error, errors), tuple(answer.order.tolist())
         complete = answer.proven or not part.cut
         scores.append(RuleScore(rule, tasks, question.unit * error, rank, answer.proven, complete))
         if rule in ("optimal", "worst") and not answer.proven:
@@ -110,17 +110,24 @@ def compare(
 
 def random_errors(problem: Problem, num_random: int, seed: int) -> tuple[Floats, bool]:
     """Errors of every allowed order while that is cheap, else of seeded random ones; and which of the two it was."""
-    n = problem.size
-    if n <= LISTED:
-        return problem.errors(allowed(all_orders(n), problem.precedes)), True
-    size = problem.r.size
-    count = min(num_random, max(50, STEPS // (size * n)))
-    orders = random_orders(problem.precedes, count, np.random.default_rng(seed))
-    step = max(1, STATE // size)
-    return np.concatenate([problem.errors(orders[i : i + step]) for i in range(0, len(orders), step)]), False
+    chunks, exact = random_draw(problem, num_random, seed)
+    return np.concatenate([problem.errors(orders) for orders in chunks]), exact
 
 
-def _quantile(error: float, errors: Floats) -> float:
+def random_draw(problem: Problem, num_random: int, seed: int) -> tuple[list[Ints], bool]:
+    """Those orders, as many at a time as their states have room for; and whether they are all."""
+    n, size = problem.size, problem.r.size
+    exact = n <= LISTED
+    if exact:
+        orders = allowed(all_orders(n), problem.precedes)
+    else:
+        count = min(num_random, max(50, STEPS // (size * n)))
+        orders = random_orders(problem.precedes, count, np.random.default_rng(seed))
+    step = max(1, STATE // max(1, size))
+    return [orders[i : i + step] for i in range(0, len(orders), step)], exact
+
+
+def quantile(error: float, errors: Floats) -> float:
     """Share of random orders with a smaller error; ties count half."""
     tie = 1e-9 * abs(error) + 1e-15
     return float(((errors < error - tie).mean() + (errors <= error + tie).mean()) / 2)

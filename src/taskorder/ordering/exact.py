@@ -8,7 +8,6 @@ pool. Rounds exchange incumbents only at their ends, so the answer does not depe
 from __future__ import annotations
 
 import heapq
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskorder.checks import Ints
+from taskorder.machine import cores
 from taskorder.ordering.clock import Clock
 from taskorder.ordering.constraints import masks
 from taskorder.ordering.problem import Problem
@@ -93,7 +93,7 @@ def prove(problem: Problem, start: Ints, clock: Clock, floor: float = -np.inf, m
 
     pool: list[Node] = [(floor, (), ())]
     nodes, limit = 0, FIRST_SLICE
-    with ThreadPoolExecutor(os.cpu_count()) as threads:  # starts no thread before it is given work
+    with ThreadPoolExecutor(cores()) as threads:  # starts no thread before it is given work
         while pool and pool[0][0] < best - tolerance(problem, best) and nodes < max_nodes and len(pool) < MAX_POOL:
             if nodes and clock.report(best, pool[0][0]):
                 break

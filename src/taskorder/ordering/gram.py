@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from functools import partial
 import numpy as np
 
 from taskorder.checks import Floats, Ints
+from taskorder.machine import cores
 from taskorder.ordering.clock import Clock
 from taskorder.ordering.constraints import masks
 from taskorder.ordering.exact import Proof, tolerance
@@ -49,7 +49,7 @@ def prove_general(problem: Problem, start: Ints, clock: Clock, floor: float = -n
     middle = Middle.of(problem, precedes)
     sets = beginning_sets(precedes, images, middle.early)
     nodes, at = 0, 0
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
+    with ThreadPoolExecutor(cores()) as threads:
         while at < len(sets):
             if at and clock.report(best, min(floor, best)):
                 return Proof(order, best, min(floor, best), nodes)

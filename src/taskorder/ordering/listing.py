@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
 from taskorder.checks import Floats, Ints
+from taskorder.machine import cores
 from taskorder.ordering.problem import Problem
 
 MAX_LISTED = 11
@@ -61,6 +61,6 @@ def all_errors(problem: Problem) -> Floats:
         for first in range(n):
             fill(first)
     else:
-        with ThreadPoolExecutor(os.cpu_count()) as threads:
+        with ThreadPoolExecutor(cores()) as threads:
             list(threads.map(fill, range(n)))
     return errors

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
-from threadpoolctl import ThreadpoolController
 
 from taskorder.checks import Floats, Ints
+from taskorder.machine import cores, one_blas_thread
 from taskorder.ordering.clock import Clock
 from taskorder.ordering.constraints import components
 from taskorder.ordering.exact import MAX_EXACT, Proof, prove, tolerance
@@ -67,20 +63,6 @@ def _minimize_part(problem: Problem, seed: int, clock: Clock) -> Proof:
         return _search_and_prove(problem, seed, clock)
 
 
-@cache
-def _blas() -> ThreadpoolController:
-    import scipy.linalg  # noqa: F401  (brings a BLAS of its own, and only what is loaded can be limited)
-
-    return ThreadpoolController()
-
-
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Many small matrix products: on a busy machine the threads of BLAS cost up to ten times what they bring."""
-    with _blas().limit(limits=1, user_api="blas"):
-        yield
-
-
 def _search_and_prove(problem: Problem, seed: int, clock: Clock) -> Proof:
     from taskorder.ordering.search import search
 
@@ -119,7 +101,7 @@ def _better_start(problem: Problem, order: Ints, seed: int, clock: Clock, floor:
     from taskorder.ordering.search import search
 
     clocks = [clock, *(clock.share(1.0, quiet=True) for _ in range(STARTS - 1))]
-    with ThreadPoolExecutor(os.cpu_count()) as threads:
+    with ThreadPoolExecutor(cores()) as threads:
         tasks = [
             threads.submit(search, problem, seed=seed + lane, clock=own, bound=floor, effort=EFFORT)
             for lane, own in enumerate(clocks)

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from taskorder import checks
-from taskorder.checks import Floats, Ints, task_index
+from taskorder.checks import MAX_TASKS, Floats, Ints, task_index
 from taskorder.ordering.constraints import learned_tasks, open_tasks, precedence, task_pairs
 from taskorder.ordering.problem import Problem, open_problem
 from taskorder.records import Repair
 from taskorder.theory.nearest import nearest_correlation
-
-MAX_TASKS = 2000
-"""Beyond this a search step takes seconds and the matrices alone several hundred megabytes."""
 
 TaskName = str | int
 
@@ -54,6 +52,17 @@ class Question:
         """What happened to the input."""
         reports = {"similarity": self.repair, "output": self.output_repair}
         return tuple(f"{name} {report.summary()}" for name, report in reports.items() if report)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What was asked of the order, tasks by name, in plain JSON values."""
+        return {
+            "weights": (self.unit * self.weights).tolist() if self.weighted else None,
+            "before": [[self.names[a], self.names[b]] for a, b in self.before],
+            "first": None if self.first is None else self.names[self.first],
+            "last": None if self.last is None else self.names[self.last],
+            "learned": [self.names[task] for task in self.learned],
+        }
 
     def problem(self, extra: Sequence[int] = ()) -> Problem:
         """The open problem; `extra` adds further visits of tasks."""

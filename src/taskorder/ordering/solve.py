@@ -36,6 +36,8 @@ class Answer:
 
 
 Rule = Callable[[Question, int | None, Clock], Answer]
+WITHOUT_WEIGHTS = ("periphery-to-core", "core-to-periphery", "first-order")
+"""Rules that rank by similarity alone: `weights` must be left out with them."""
 
 
 def solve(
@@ -89,23 +91,18 @@ def solve(
     if (clock.cut or clock.left <= 0) and not answer.proven:
         reason = "by request" if clock.stopped else "at the time limit"
         notes.append(f"stopped {reason} before the search was finished; a longer run may find a better order")
-    name = question.names
     options = {
-        "rule": rule, "output": None if question.output is None else question.output.tolist(),
-        "weights": (question.unit * question.weights).tolist() if question.weighted else None,
-        "before": [[name[a], name[b]] for a, b in question.before],
-        "first": None if question.first is None else name[question.first],
-        "last": None if question.last is None else name[question.last],
-        "learned": [name[task] for task in question.learned],
+        "rule": rule, "output": None if question.output is None else question.output.tolist(), **question.options,
         "visits": None if visits is None else int(visits), "time_limit": limit if np.isfinite(limit) else None,
         "seed": question.seed, "repair": bool(repair),
     }  # fmt: skip
-    return _plan(question, rule, answer, clock.seconds, options, tuple(notes))
+    return plan_for(question, rule, answer, clock.seconds, options, tuple(notes))
 
 
-def _plan(
+def plan_for(
     question: Question, rule: str, answer: Answer, seconds: float, options: dict[str, Any], notes: tuple[str, ...]
 ) -> Plan:
+    """The plan that an answer stands for, whoever gave it."""
     whole = error_path(question.similarity, [*question.learned, *answer.order], question.output)
     path = whole[len(question.learned) :]
     error = question.unit * float(path[-1] @ question.weights)
@@ -135,7 +132,7 @@ def _plan(
 def _refuse(rule: str, question: Question, visits: int | None) -> None:
     """Say no, with the reason, to an option that a rule cannot obey."""
     only_similarity = rule in ("periphery-to-core", "core-to-periphery")
-    if question.weighted and (only_similarity or rule == "first-order"):
+    if question.weighted and rule in WITHOUT_WEIGHTS:
         raise ValueError(
             f"`weights` must be left out with rule '{rule}', which ranks by similarity alone. "
             "Use rule 'optimal', or `compare` for this rule's weighted error."

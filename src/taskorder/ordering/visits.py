@@ -15,9 +15,10 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 from taskorder.checks import Floats, Ints
+from taskorder.machine import one_blas_thread
 from taskorder.ordering.clock import Clock
 from taskorder.ordering.exact import Proof, tolerance
-from taskorder.ordering.optimum import minimize, one_blas_thread
+from taskorder.ordering.optimum import minimize
 from taskorder.ordering.problem import Problem
 from taskorder.ordering.question import Question
 from taskorder.theory.error import output_factor

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from taskorder.budget import Budget, budget_of
 from taskorder.checks import Floats, positive_count, seed_number
 from taskorder.learners.orders import Beginning, Report, learn_orders
 from taskorder.learners.protocol import Learner, Model, is_learner
-from taskorder.ordering.solve import RULES, solve
+from taskorder.ordering.solve import RULES, WITHOUT_WEIGHTS, solve
 from taskorder.pilot import TransferTable, label_notes, pilot_sample
 from taskorder.planning.applicability import cautions
-from taskorder.planning.budget import Budget, budget_of
 from taskorder.planning.choice import AUTO, FEW, REHEARSAL, auto_rule, predicted_errors, rule_order, similarity_rule
 from taskorder.planning.choice import RULES as COMPARED
 from taskorder.planning.confidence import (
@@ -29,7 +29,7 @@ from taskorder.planning.confidence import (
     confidence,
 )
 from taskorder.planning.score import combined_score
-from taskorder.planning.wishes import WITHOUT_WEIGHTS, Wishes, checked_wishes
+from taskorder.planning.wishes import Wishes, checked_wishes
 from taskorder.records import Alternative, Plan
 from taskorder.rehearsal import Found, Rehearsal, rehearse
 from taskorder.similarity.transfer import bounded

@@ -13,13 +13,12 @@ from numpy.typing import ArrayLike
 from taskorder.checks import Floats, task_index, task_weights
 from taskorder.ordering.constraints import Bools, learned_tasks, open_tasks, precedence, task_pairs
 from taskorder.ordering.sampling import random_orders
+from taskorder.ordering.solve import WITHOUT_WEIGHTS
 from taskorder.rehearsal import LISTED
 
 Order = tuple[int, ...]
 MOST_COMPARED = 720
 """Random orders to compare with, where there are more."""
-WITHOUT_WEIGHTS = ("periphery-to-core", "core-to-periphery", "first-order")
-"""Rules that rank by similarity alone; `solve` refuses to weigh tasks with them."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from taskorder.figuredata import FigureData
+from taskorder.files import whole_file
 from taskorder.plots.panel import CHARACTERS, Entries, draw_panel, wrap
 from taskorder.plots.style import looks, settings
 
@@ -63,12 +63,8 @@ def save(figure: FigureData, folder: Path, suffix: str = "") -> tuple[Path, Path
 def _write(picture: Figure, path: Path, metadata: dict[str, None]) -> Path:
     content = io.BytesIO()
     picture.savefig(content, format=path.suffix[1:], dpi=DPI[path.suffix], metadata=metadata)
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
+    with whole_file(path) as part:
         part.write_bytes(content.getvalue())
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
     return path
 
 

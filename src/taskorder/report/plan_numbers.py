@@ -13,12 +13,9 @@ import numpy as np
 from taskorder import checks
 from taskorder.checks import Floats, Ints
 from taskorder.ordering.clock import Watch
-from taskorder.ordering.compare import STATE, STEPS, compare
-from taskorder.ordering.listing import all_orders
-from taskorder.ordering.optimum import LISTED, allowed
+from taskorder.ordering.compare import compare, quantile, random_draw
 from taskorder.ordering.problem import Problem
 from taskorder.ordering.question import Question, pose
-from taskorder.ordering.sampling import random_orders
 from taskorder.records import Comparison, Plan
 from taskorder.report.embedding import task_map
 from taskorder.report.sensitivity import pair_derivatives
@@ -65,9 +62,7 @@ class Surroundings:
 
     def share_better(self, error: float) -> float:
         """Share of those orders with a smaller error, ties counted half, as in a comparison."""
-        tie = 1e-9 * abs(error) + 1e-15
-        errors = self.random_errors
-        return float(((errors < error - tie).mean() + (errors <= error + tie).mean()) / 2)
+        return quantile(error, self.random_errors)
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,13 +190,7 @@ def _totals(question: Question, order: tuple[int, ...]) -> Floats:
 def _random_paths(question: Question) -> Floats:
     """(orders, n + 1) error after every step of the orders that `compare` takes for random: the same draw."""
     problem = question.problem()
-    if problem.size <= LISTED:
-        orders = allowed(all_orders(problem.size), problem.precedes)
-    else:
-        count = min(NUM_RANDOM, max(50, STEPS // (problem.r.size * problem.size)))
-        orders = random_orders(problem.precedes, count, np.random.default_rng(question.seed))
-    step = max(1, STATE // max(1, problem.r.size))
-    return np.concatenate([_paths(problem, orders[i : i + step]) for i in range(0, len(orders), step)])
+    return np.concatenate([_paths(problem, orders) for orders in random_draw(problem, NUM_RANDOM, question.seed)[0]])
 
 
 def _paths(problem: Problem, orders: Ints) -> Floats:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -12,19 +11,18 @@ import numpy as np
 
 from taskorder.checks import Floats, Ints
 from taskorder.metrics import metrics
-from taskorder.neural.finished import run_entries, run_result
+from taskorder.neural.finished import config_of, run_entries, run_result
+from taskorder.neural.settings import beginnings_of
 from taskorder.ordering.clock import Watch
 from taskorder.ordering.compare import compare
 from taskorder.records import Comparison
 from taskorder.report.embedding import task_map
 from taskorder.report.plan_numbers import QUANTILES
 from taskorder.similarity.transfer import bounded, similarity_from, transfer_ratios, transfer_similarity
-from taskorder.store import Entry, Store
+from taskorder.store import Store
 from taskorder.theory.error import final_error
 from taskorder.theory.nearest import nearest_correlation
 
-KIND = "neural.orders."
-"""The runs that have orders, in any version."""
 MOST_ORDERS = 1000
 """Orders whose numbers go into the page."""
 
@@ -113,16 +111,16 @@ def run_numbers(
     store: Store, number: int | None = None, *, time_limit: float | None = 10.0, watch: Watch | None = None
 ) -> RunNumbers:
     """The numbers of task set `number`, or of the first that is finished."""
-    entries = run_entries(store, KIND)
+    entries = run_entries(store)
     if not entries:
         raise ValueError(f"`INPUT` must hold finished runs of `taskorder run`, got none in {store.path}.")
-    if len({_config(entry) for entry in entries}) > 1:
+    if len({config_of(entry) for entry in entries}) > 1:
         raise ValueError("`INPUT` must be a store with one config, got several. Use a store of its own for each.")
     known = sorted({int(entry.params["set"]) for entry in entries})
     chosen = known[0] if number is None else number
     if chosen not in known:
         raise ValueError(f"`--set` must name a finished task set, got {chosen}. Sets: {known[0]} to {known[-1]}.")
-    entries = sorted((e for e in entries if e.params["set"] == chosen), key=lambda e: int(e.params["seed"]))
+    entries = [entry for entry in entries if entry.params["set"] == chosen]
     results = [run_result(store, entry, ("accuracy",)) for entry in entries]
     settings = {key: value for key, value in entries[0].params.items() if key not in ("set", "seed")}
     shared = _tables(results)
@@ -134,16 +132,11 @@ def run_numbers(
     )
 
 
-def _config(entry: Entry) -> str:
-    others = {key: value for key, value in entry.params.items() if key not in ("set", "seed")}
-    return json.dumps([entry.kind, others], sort_keys=True)
-
-
 def _tables(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """What was measured, means over seeds, best order first."""
     names = tuple(map(str, results[0]["task_set"]["names"]))
     P = len(names)
-    rows = [_beginnings(result) for result in results]
+    rows = [beginnings_of(result) for result in results]
     ways = [way for way in rows[0] if len(way) == P and all(way in other for other in rows)]
     if not ways:
         raise ValueError("`INPUT` must hold whole orders that every seed has learned, got none.")
@@ -172,18 +165,12 @@ def _tables(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _beginnings(result: dict[str, Any]) -> dict[tuple[int, ...], int]:
-    """The row of every beginning of an order."""
-    texts = result["beginnings"]
-    return {tuple(map(int, text.split("."))) if text else (): row for row, text in enumerate(texts)}
-
-
 def _similarity(result: dict[str, Any]) -> Floats:
     """Zero-shot transfer on test data, as it was measured or (in older stores) from the networks of single tasks."""
     tables = result.get("similarities", {})
     if tables:
         return similarity_from(tables.get("test") or next(iter(tables.values())))
-    rows, P = _beginnings(result), len(result["task_set"]["names"])
+    rows, P = beginnings_of(result), len(result["task_set"]["names"])
     single = [rows[one,] for one in range(P) if (one,) in rows]
     if len(single) < P:
         raise ValueError("`INPUT` must have every task first in some order, got too few orders to tell similarity.")

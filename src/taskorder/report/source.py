@@ -15,8 +15,8 @@ import numpy as np
 from taskorder.audit.audit import Audit
 from taskorder.audit.results import NEEDED
 from taskorder.records import Alternative, Caution, Confidence, Plan
-from taskorder.report.typed import Misfit, typed
 from taskorder.similarity.tables import MAX_BYTES
+from taskorder.typed import Misfit, typed
 
 SQLITE = b"SQLite format 3\0"
 

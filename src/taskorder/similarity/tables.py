@@ -24,7 +24,8 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from taskorder.checks import Floats, square_matrix, task_index, task_names
+from taskorder.checks import MAX_TASKS, Floats, square_matrix, task_index, task_names
+from taskorder.files import whole_file
 from taskorder.similarity import _arrays, _delimited
 
 MAX_BYTES = 256 * 2**20
@@ -46,8 +47,6 @@ def read_similarity(
     >>> read_similarity(io.StringIO("task,cats,dogs\ncats,1,0.5\ndogs,0.5,1"))
     (array([[1. , 0.5], [0.5, 1. ]]), ('cats', 'dogs'))
     """
-    from taskorder.ordering.question import MAX_TASKS
-
     data, label = _read_bytes(path_or_stream, name, max_bytes)
     with (
         warnings.catch_warnings()
@@ -74,30 +73,39 @@ def _parse(data: bytes, label: str, max_tasks: int) -> tuple[ArrayLike, Sequence
 def write_similarity(path: str | os.PathLike[str], matrix: ArrayLike, names: Sequence[str] | None = None) -> None:
     """Write a P x P matrix so that `read_similarity` gives back the same numbers and names.
 
-    The ending of `path` decides the format: .csv, .tsv, .json or .npz.
+    The ending of `path` decides the format: .csv, .tsv, .json or .npz. What was there is replaced by a whole file.
     """
-    path = Path(path)
+    ending = Path(path).suffix.lower()
+    if ending not in (".csv", ".tsv", ".json", ".npz"):
+        raise ValueError(f"`path` must end in .csv, .tsv, .json or .npz, got {os.fspath(path)!r}.")
     table = square_matrix(matrix, "matrix")
     labels = None if names is None else _checked_names(names, len(table), "names")
-    ending = path.suffix.lower()
-    if ending == ".npz":
-        arrays = {"similarity": table} if labels is None else {"similarity": table, "names": np.array(labels)}
-        with path.open("wb") as stream:
-            np.savez(stream, **arrays)
-    elif ending == ".json":
-        data: Any = table.tolist() if labels is None else {"names": labels, "similarity": table.tolist()}
-        path.write_text(json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
-    elif ending in (".csv", ".tsv"):
-        with path.open("w", encoding="utf-8", newline="") as text:
-            mark = "," if ending == ".csv" else "\t"
-            # every name is quoted, so that one that starts with # is no comment
-            writer = csv.writer(text, delimiter=mark, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
-            if labels is not None:
-                writer.writerow(["task", *labels])
-            for place, row in enumerate(table.tolist()):
-                writer.writerow(row if labels is None else [labels[place], *row])
-    else:
-        raise ValueError(f"`path` must end in .csv, .tsv, .json or .npz, got {str(path)!r}.")
+    with whole_file(path) as part:
+        if ending == ".npz":
+            arrays = {"similarity": table} if labels is None else {"similarity": table, "names": np.array(labels)}
+            with part.open("wb") as stream:  # to a path, numpy adds an ending of its own
+                np.savez(stream, **arrays)
+        elif ending == ".json":
+            data: Any = table.tolist() if labels is None else {"names": labels, "similarity": table.tolist()}
+            part.write_text(json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+        else:
+            with part.open("w", encoding="utf-8", newline="") as text:
+                # every name is quoted, so that one that starts with # is no comment
+                mark = "," if ending == ".csv" else "\t"
+                writer = csv.writer(text, delimiter=mark, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+                if labels is not None:
+                    writer.writerow(["task", *labels])
+                for place, row in enumerate(table.tolist()):
+                    writer.writerow(row if labels is None else [labels[place], *row])
+
+
+def read_names(text: str, option: str) -> list[str]:
+    """The task names in the value of an option, between commas; names with commas go in double quotes.
+
+    >>> read_names('cats, "dogs, large"', "order")
+    ['cats', 'dogs, large']
+    """
+    return _delimited.split_line(text, option)
 
 
 def read_weights(text: str, names: Sequence[str], *, max_bytes: int = MAX_BYTES) -> Floats:

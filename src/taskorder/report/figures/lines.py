@@ -46,7 +46,7 @@ def line_chart(lines: Sequence[Line], band: Floats, width: float, label: str, ti
     for one in sorted(lines, key=lambda one: one.strong):
         curve = _curve(across, up, one, "line strong" if one.strong else "line")
         parts.append(tag("g", curve, _marks(across, up, one), class_="series", data_series=one.label))
-    parts.append((_beside if beside else _below)(lines, names, across, up, width))
+    parts.append((_beside if beside else _below)(lines, names, across, up))
     rows = 0 if beside else 20 * len(lines)
     return svg(width, bottom + 44 + rows, label, join(parts))
 
@@ -86,7 +86,7 @@ def _marks(across: Scale, up: Scale, one: Line) -> Html:
     )
 
 
-def _beside(lines: Sequence[Line], names: Sequence[str], across: Scale, up: Scale, width: float) -> Html:
+def _beside(lines: Sequence[Line], names: Sequence[str], across: Scale, up: Scale) -> Html:
     """Labels to the right of the ends, pushed apart, each with a hair line to its curve."""
     ends = [up(float(one.values[-1])) for one in lines]
     places = spread_out(ends, FONT + 4, up.end, up.start)
@@ -99,7 +99,7 @@ def _beside(lines: Sequence[Line], names: Sequence[str], across: Scale, up: Scal
     return join(parts)
 
 
-def _below(lines: Sequence[Line], names: Sequence[str], across: Scale, up: Scale, width: float) -> Html:
+def _below(lines: Sequence[Line], names: Sequence[str], across: Scale, up: Scale) -> Html:
     ranked = np.argsort([-float(one.values[-1]) for one in lines], kind="stable")
     parts = []
     for row, place in enumerate(ranked.tolist()):

@@ -22,7 +22,7 @@ def typed(kind: Any, value: Any, where: str = "") -> Any:
     >>> typed(tuple[int, ...], [1, "x"])
     Traceback (most recent call last):
     ...
-    taskorder.report.typed.Misfit: 'x' at [1]
+    taskorder.typed.Misfit: 'x' at [1]
     """
     origin, parts = get_origin(kind), get_args(kind)
     if origin in (Union, types.UnionType):
@@ -38,7 +38,7 @@ def typed(kind: Any, value: Any, where: str = "") -> Any:
     if origin is Mapping and isinstance(value, dict):
         return value
     if kind is float and type(value) in (int, float) and abs(value) <= sys.float_info.max:
-        return float(value)
+        return value if abs(value) < 2**53 else float(value)  # a whole number stays one, so that it is written alike
     if kind in (int, str, bool) and type(value) is kind:
         return value
     if origin is Literal and value in parts:

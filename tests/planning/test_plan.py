@@ -1,4 +1,4 @@
-"""The door from tasks and a learner to a plan: rules, confidence, re-planning, and what goes wrong."""
+"""The door from tasks and a learner to a plan: rules, votes, re-planning, sizes."""
 
 import dataclasses
 import itertools
@@ -6,12 +6,11 @@ import json
 
 import numpy as np
 import pytest
-from sklearn.linear_model import SGDClassifier
 
-from taskorder.learners import CallableLearner, LearnerError, SklearnLearner
-from taskorder.planning.budget import budget_of
+from taskorder.budget import budget_of
+from taskorder.learners import CallableLearner
 from taskorder.planning.choice import predicted_errors, rule_order
-from taskorder.planning.confidence import FINE, MATTERS, NOISY, RehearsalEvidence, verdict
+from taskorder.planning.confidence import FINE, MATTERS, NOISY
 from taskorder.planning.plan import plan, study
 from taskorder.planning.score import combined_score, dissimilar_neighbors, typicality_late
 from taskorder.records import Plan
@@ -19,37 +18,7 @@ from taskorder.task import Task
 from taskorder.theory.error import final_error
 from taskorder.theory.graphs import chain
 
-NAMES = "ABCDE"
-
-
-def names(count=5):
-    return [Task(name) for name in NAMES[:count]]
-
-
-def black_box(similarity, noise=0.0):
-    """Losses as the theory has them, and noise that depends on all of the past."""
-
-    def answer(learned, test, seed):
-        r = np.ones(len(similarity))
-        for name in learned:
-            r = r - similarity[NAMES.index(name)] * r[NAMES.index(name)]
-        loss = r[NAMES.index(test)] ** 2
-        if noise:
-            key = [seed, NAMES.index(test), *(NAMES.index(name) for name in learned)]
-            loss = loss * (1 - noise) + noise * np.random.default_rng(key).random()
-        return {"loss": loss, "chance": 1.0, "accuracy": np.exp(-loss)}
-
-    return CallableLearner(answer, name="theory")
-
-
-def turned(angle, seed, count=80):
-    """Points and on which side of a line through zero they are; the line is turned by an angle."""
-    x = np.random.default_rng(seed).normal(size=(count, 2))
-    return x, (x @ [np.cos(angle), np.sin(angle)] > 0).astype(int)
-
-
-def learner():
-    return SklearnLearner(SGDClassifier(loss="log_loss", alpha=0.01), epochs=2)
+from .pupils import black_box, learner, names, turned
 
 
 @pytest.mark.parametrize("rule", ["auto", "rehearsal", "periphery-to-core", "max-path", "optimal", "greedy"])
@@ -124,74 +93,6 @@ def test_predicted_errors_are_those_of_the_theory():
     assert np.allclose(predicted_errors(C, orders, [2]), wanted)
 
 
-def test_strong_structure_matters():
-    sure = plan(names(), black_box(chain(5, 0.8), noise=0.02), seeds=4, draws=60).confidence
-    assert sure.verdict == MATTERS
-    assert sure.beats_random > 0.8
-    assert sure.gain_low < sure.gain < sure.gain_high
-    assert sure.num_as_good < 60
-    assert sure.num_orders == 120
-    assert sure.unit == "accuracy"
-
-
-def test_the_interval_adds_what_the_pilot_cannot_see_of_the_real_run(monkeypatch):
-    box = black_box(chain(5, 0.8), noise=0.02)
-    wide = plan(names(), box, seeds=4, draws=60).confidence
-    monkeypatch.setattr(RehearsalEvidence, "unseen", 0.0)
-    halves = plan(names(), box, seeds=4, draws=60).confidence
-    assert 0 < halves.gain_low <= halves.gain <= halves.gain_high
-    same = ("verdict", "beats_random", "gain", "as_good", "same_last")
-    assert all(getattr(wide, name) == getattr(halves, name) for name in same)
-    added = [
-        np.sqrt((getattr(wide, end) - wide.gain) ** 2 - (getattr(halves, end) - halves.gain) ** 2)
-        for end in ("gain_low", "gain_high")
-    ]
-    assert added[0] == pytest.approx(added[1])
-    assert added[0] > 0.01
-
-
-def test_identical_tasks_may_come_in_any_order():
-    same = CallableLearner(lambda learned, test, seed: {"loss": 0.1 if learned else 1, "chance": 1, "accuracy": 0.9})
-    sure = plan(names(), same, seeds=3, draws=60).confidence
-    assert sure.verdict == FINE
-    assert sure.beats_random == pytest.approx(0.5)
-    assert sure.num_as_good == 119
-
-
-def test_identical_real_tasks_may_come_in_any_order():
-    x, y = turned(0.0, 0, count=200)
-    tasks = [Task(name, x, y) for name in "ABC"]
-    sure = plan(tasks, learner(), pilot=1.0, seeds=4, draws=60).confidence
-    assert sure.verdict == FINE
-
-
-def test_pure_noise_is_too_noisy_to_say():
-    sure = plan(names(), black_box(np.eye(5), noise=1.0), seeds=4, draws=60).confidence
-    assert sure.verdict == NOISY
-    assert 0.3 < sure.beats_random < 0.7
-    assert sure.same_last < 0.9
-
-
-def test_one_seed_without_examples_is_never_sure():
-    assert plan(names(), black_box(chain(5, 0.8)), seeds=1, draws=60).confidence.verdict == NOISY
-
-
-@pytest.mark.parametrize(
-    ("gain", "low", "high", "known", "wanted"),
-    [(0.05, 0.01, 0.1, True, MATTERS), (0.05, 0.01, 0.1, False, NOISY), (0.05, -0.01, 0.1, True, NOISY),
-     (0.005, 0.001, 0.02, True, NOISY), (0.001, -0.009, 0.009, True, FINE), (-0.05, -0.1, 0.009, True, NOISY)],
-)  # fmt: skip
-def test_the_verdict_rule(gain, low, high, known, wanted):
-    assert verdict(gain, low, high, known=known) == wanted
-
-
-def test_confidence_of_a_rule_is_in_predicted_error():
-    sure = plan(names(), black_box(chain(5, 0.8), noise=0.02), rule="optimal", seeds=4, draws=50).confidence
-    assert sure.unit == "error"
-    assert sure.verdict == MATTERS
-    assert sure.gain > 0.3
-
-
 def test_real_tasks_get_a_plan_and_the_same_one_again(tmp_path):
     tasks = [Task(f"turn {k}", *turned(k * 0.6, k)) for k in range(3)]
     first = study(tasks, learner(), pilot=0.5, seeds=2, draws=20, store=tmp_path / "fits.sqlite")
@@ -247,91 +148,6 @@ def test_a_new_task_arrives_for_a_real_model():
     assert sorted(found.order) == [0, 2, 3]
     assert found.confidence.num_orders == 6
     assert model.seen == ("turn 1",)
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"rule": "best"}, "`rule` must be one of auto, rehearsal, optimal"),
-        ({"learned": ["Z"]}, "`learned` must name a known task, got 'Z'. Tasks: A, B"),
-        ({"learned": ["A", "A"]}, "`learned` must list a task at most once"),
-        ({"learned": list(NAMES)}, "at least one task to order"),
-        ({"model": object()}, "`learned` must name the tasks that `model` has learned"),
-        ({"budget": 3}, "`budget` must allow one fit for each of the 5 tasks"),
-        ({"budget": "soon"}, "`budget` must be a number of fits like 200 or a time"),
-        ({"seeds": 0}, "`seeds` must"),
-        ({"draws": -1}, "`draws` must be a whole number of resamples"),
-    ],
-)
-def test_bad_options(options, message):
-    with pytest.raises(ValueError, match=message):
-        plan(names(), black_box(chain(5, 0.5)), **options)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: Task("a", [[1.0], [2.0]], [0, 0]), "at least two classes"),
-        (lambda: Task("a", np.empty((0, 2)), []), "at least one example"),
-        (lambda: Task("a", [[1.0], [np.nan]], [0, 1]), "must be finite"),
-        (lambda: Task("a", np.ones((40, 3)), [0, 1] * 20), "inputs of one shape"),
-        (lambda: Task("a", np.ones((40, 2)), ["x", "y"] * 20), "must share labels"),
-    ],
-)
-def test_bad_tasks_are_named(make, message):
-    with pytest.raises(ValueError, match=message):
-        plan([Task("b", *turned(0, 0)), make()], learner(), pilot=0.5)
-
-
-@pytest.mark.parametrize(
-    ("odd", "said"),
-    [(SGDClassifier(), "got SGDClassifier"), (SklearnLearner, "the class SklearnLearner"), (None, "None")],
-)
-def test_what_is_no_learner_is_refused_with_what_to_write(odd, said):
-    with pytest.raises(ValueError, match=rf"`learner` must have make, fit and loss, .*{said}.* SklearnLearner\("):
-        plan([Task(name, *turned(0, 0)) for name in "ab"], odd, pilot=0.5)
-
-
-def test_a_learner_that_cannot_say_what_it_is_is_named(tmp_path):
-    class Nameless(SklearnLearner):
-        def describe(self):
-            raise KeyError("no\nweights")
-
-    with pytest.raises(ValueError, match=r"^`learner` must say what it is, got KeyError: .*\. Mend"):
-        plan(
-            [Task(name, *turned(0, 0)) for name in "ab"], Nameless(SGDClassifier()), pilot=0.5, store=tmp_path / "kept"
-        )
-
-
-def test_a_pilot_smaller_than_the_classes():
-    with pytest.raises(ValueError, match="at least one example of each of its 2 classes"):
-        plan([Task(name, *turned(0, 0)) for name in "ab"], learner(), pilot=0.01)
-
-
-@pytest.mark.parametrize("kind", ["raises", "nan"])
-def test_a_learner_that_fails_on_the_third_fit_is_named_and_can_go_on(tmp_path, kind):
-    tasks = [Task(f"turn {k}", *turned(k * 0.6, k)) for k in range(3)]
-    fits = []
-
-    class Failing(SklearnLearner):
-        def fit(self, model, task):
-            fits.append(task.name)
-            if len(fits) == 3 and kind == "raises":
-                raise MemoryError("no room")
-            return super().fit(model, task)
-
-        def losses_by_class(self, model, inputs):
-            losses = super().losses_by_class(model, inputs)
-            return losses * np.nan if len(fits) == 3 and kind == "nan" else losses
-
-    broken = Failing(SGDClassifier(loss="log_loss", alpha=0.01), epochs=2)
-    options = {"pilot": 0.5, "seeds": 1, "draws": 5, "store": tmp_path / "fits.sqlite"}
-    with pytest.raises(LearnerError, match=r"learning 'turn 2' after 'turn 0', 'turn 1', seed 0, fit 3 of 15"):
-        plan(tasks, broken, **options)
-    counts = []
-    found = plan(tasks, broken, **options, report=lambda done, total: counts.append((done, total)))
-    assert counts[-1][0] == counts[-1][1] <= 15
-    assert found.order == plan(tasks, learner(), pilot=0.5, seeds=1, draws=5).order
 
 
 @pytest.mark.parametrize(

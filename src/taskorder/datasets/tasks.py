@@ -42,9 +42,9 @@ def read_spec(path: str | Path) -> TaskSpec:
     try:
         values = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
     except OSError as problem:
-        raise ValueError(f"`--tasks` must be a readable TOML file, got {path}: {problem.strerror}.") from None
+        raise ValueError(f"`{path}` must be a readable TOML file, got: {problem.strerror}.") from None
     except (ValueError, RecursionError) as problem:
-        raise ValueError(f"`--tasks` must be a TOML file, got {path}: {problem}.") from None
+        raise ValueError(f"`{path}` must be a TOML file, got: {problem}.") from None
     strange = [key for key in values if key not in KEYS]
     if strange or len(values) != 1:
         found = strange[0] if strange else f"{len(values)} keys"
@@ -67,7 +67,9 @@ def read_tasks(paths: Sequence[str | Path], spec: TaskSpec = TaskSpec()) -> tupl
         if twice is not None:
             raise ValueError(f"`DATA` must be files of different names, got {twice!r} more than once. Rename one.")
         if spec != TaskSpec():
-            raise ValueError(f"`--tasks` must be left out with several files, got {len(paths)}: each is a task.")
+            raise ValueError(
+                f"`tasks` and `column` must be left out with several files, got {len(paths)}: each is a task."
+            )
         tasks = [_whole(load(path), Path(path).stem) for path in paths]
         _same_columns([Path(path) for path in paths])
     elif spec.column is not None:
@@ -144,7 +146,7 @@ def _by_classes(data: Dataset, spec: TaskSpec) -> list[Task]:
 def _by_column(path: Path, column: str) -> list[Task]:
     """One task for each value of a column; the rest of the table is read as any other."""
     if path.suffix.lower() not in (".csv", ".tsv"):
-        raise ValueError(f"`--column` must come with a CSV or TSV file, got {path}.")
+        raise ValueError(f"`column` must come with a CSV or TSV file, got {path}.")
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
             sample = file.readline()
@@ -155,7 +157,7 @@ def _by_column(path: Path, column: str) -> list[Task]:
     except ValueError:
         raise ValueError(f"`{path}` must have a header and rows, got an empty file.") from None
     if column not in header:
-        raise ValueError(f"`--column` must be one of the columns {', '.join(header[:12])}, got {column!r}.")
+        raise ValueError(f"`column` must be one of the columns {', '.join(header[:12])}, got {column!r}.")
     place = header.index(column)
     groups: dict[str, list[list[str]]] = {}
     for number, row in enumerate(rows, start=2):

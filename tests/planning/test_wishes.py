@@ -6,35 +6,17 @@ import numpy as np
 import pytest
 
 from taskorder.learners import CallableLearner
-from taskorder.ordering.solve import RULES
+from taskorder.ordering.solve import RULES, WITHOUT_WEIGHTS
 from taskorder.planning.choice import predicted_errors
 from taskorder.planning.plan import plan, study
 from taskorder.planning.score import typicality_late
-from taskorder.planning.wishes import WITHOUT_WEIGHTS, checked_wishes
+from taskorder.planning.wishes import checked_wishes
 from taskorder.records import Plan
-from taskorder.task import Task
 from taskorder.theory.graphs import chain
 
-NAMES = "ABCDEFGHI"
+from .pupils import NAMES, black_box, names
+
 EVERY = ("auto", "rehearsal", *RULES)
-
-
-def names(count=5):
-    return [Task(name) for name in NAMES[:count]]
-
-
-def black_box(similarity, noise=0.0):
-    """Losses as the theory has them, and noise that depends on all of the past."""
-
-    def answer(learned, test, seed):
-        r = np.ones(len(similarity))
-        for name in learned:
-            r = r - similarity[NAMES.index(name)] * r[NAMES.index(name)]
-        key = [seed, NAMES.index(test), *(NAMES.index(name) for name in learned)]
-        loss = r[NAMES.index(test)] ** 2 + noise * np.random.default_rng(key).random()
-        return {"loss": loss, "chance": 1.0 + noise, "accuracy": np.exp(-loss)}
-
-    return CallableLearner(answer, name="theory")
 
 
 def keeps(order, before=(), first=None, last=None):
