@@ -31,6 +31,16 @@ def test_put_get_missing(tmp_path, where):
         assert store.seconds(SPECS) == 3.0
 
 
+def test_what_is_forgotten_is_gone_with_its_failure(tmp_path):
+    with Store(tmp_path / "s") as store:
+        store.put(SPECS[:2], [{"y": 0}, {"y": 1}], seconds=1.0)
+        store.fail(SPECS[2], "broken")
+        store.fail(SPECS[3], "broken too")
+        store.forget([SPECS[0], SPECS[2]])
+        assert store.missing(SPECS[:3]) == [SPECS[0], SPECS[2]]
+        assert [failure.digest for failure in store.failures()] == [SPECS[3].digest]
+
+
 def test_the_first_result_stays(tmp_path):
     with Store(tmp_path / "s") as one, Store(tmp_path / "s") as two:
         one.put(SPECS[:1], [{"y": 1}], 1.0)

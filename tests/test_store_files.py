@@ -9,9 +9,10 @@ from collections.abc import Sequence
 
 import pytest
 
+import taskorder.store
 from taskorder.execute.local import complete
 from taskorder.records import RunSpec
-from taskorder.store import SCHEMA, Store, StoreError
+from taskorder.store import PIECE, SCHEMA, Store, StoreError, scratch
 
 SPECS = [RunSpec("square.1", {"x": x}) for x in range(10)]
 
@@ -161,29 +162,36 @@ def test_failures_stay_until_there_is_a_result(tmp_path):
         assert store.failures() == []
 
 
+def asked(store):
+    return list(store.digests(store.requests()[0]))
+
+
 def test_requests_are_kept_once(tmp_path):
     with Store(tmp_path / "s") as store:
         for name, config in (("a", {"k": 1}), ("b", {"k": 2}), ("a", {"k": 1})):
             store.request(name, config, SPECS[:3])
         assert [(request.name, request.config) for request in store.requests()] == [("b", {"k": 2}), ("a", {"k": 1})]
-        assert store.requests()[0].digests == tuple(spec.digest for spec in SPECS[:3])
+        assert asked(store) == [spec.digest for spec in SPECS[:3]]
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, 2500])
+@pytest.mark.parametrize("count", [0, 1, 2, PIECE // 68, PIECE // 68 + 1, 2500])
 def test_requests_of_any_length(tmp_path, count):
     specs = [RunSpec("square.1", {"x": x}) for x in range(count)]
     with Store(tmp_path / "s") as store:
         store.request("a", {"k": 1}, specs)
-        assert store.requests()[0].digests == tuple(spec.digest for spec in specs)
+        assert asked(store) == [spec.digest for spec in specs]
 
 
 def test_requests_that_were_written_whole_are_read(tmp_path):
     digests = json.dumps([spec.digest for spec in SPECS])
     with Store(tmp_path / "s") as store:
         store._db.execute("insert into requests values (?, ?, ?)", ("a", '{"k": 1}', digests))
-        assert store.requests()[0].digests == tuple(spec.digest for spec in SPECS)
+        assert asked(store) == [spec.digest for spec in SPECS]
+        (before,) = store.requests()
+        store.request("b", {"k": 2}, SPECS[:1])
         store.request("a", {"k": 1}, SPECS[:2])
-        assert [len(request.digests) for request in store.requests()] == [2]
+        assert [len(list(store.digests(request))) for request in store.requests()] == [1, 2]
+        assert list(store.digests(before)) == []  # asked again meanwhile
 
 
 def test_a_request_takes_no_memory(tmp_path):
@@ -202,6 +210,45 @@ def test_a_request_takes_no_memory(tmp_path):
             assert tracemalloc.get_traced_memory()[1] < 100_000  # the list of digests alone would take 500,000
         finally:
             tracemalloc.stop()
+
+
+@pytest.mark.parametrize("digests", ['{"a": 1}', '["a", 2', '["a", 2]', '["\\ud800"]', '["a" "b"]', "", "a, b", 7])
+def test_a_request_without_its_digests_is_named(tmp_path, digests):
+    with Store(tmp_path / "s") as store:
+        store._db.execute("insert into requests values (?, ?, ?)", ("a", '{"k": 1}', digests))
+        with pytest.raises(StoreError, match="`store` must"):
+            asked(store)
+
+
+def test_reading_on_while_others_write(tmp_path, monkeypatch):
+    """Pages, not one long look: a writer need not wait for a reader that is slow."""
+    monkeypatch.setattr(taskorder.store, "PAGE", 10)
+    specs = [RunSpec("square.1", {"x": x}) for x in range(25)]
+    with Store(tmp_path / "s") as store, Store(tmp_path / "s") as other:
+        store.put(specs[:-1], [{"y": 1}] * (len(specs) - 1), 1.0)
+        for spec in specs:
+            store.fail(spec, "x")
+        other._db.execute("pragma busy_timeout = 0")
+        seen = []
+        for entry in store.each_entry():
+            seen.append(entry.digest)
+            if len(seen) == 3:
+                other.put(specs[-1:], [{"y": 1}], 1.0)
+        assert seen == sorted(seen)
+        assert {spec.digest for spec in specs[:-1]} <= set(seen)
+        assert [failure.digest for failure in store.each_failure()] == sorted(spec.digest for spec in specs[:-1])
+        assert store.entry(specs[-1].digest) == max(store.entries(), key=lambda entry: entry.params["x"])
+        assert store.entry("none") is None
+
+
+def test_scratch_room_that_is_not_there():
+    def fill():
+        with scratch("create table t (x)") as db:
+            db.execute("pragma max_page_count = 3")
+            db.executemany("insert into t values (?)", [("text" * 1000,)] * 10)
+
+    with pytest.raises(StoreError, match=r"folder for temporary files must have room, got: .*full"):
+        fill()
 
 
 def test_the_data_behind_results(tmp_path):

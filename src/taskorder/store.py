@@ -39,7 +39,16 @@ SECOND = (
     "failed text not null, version text not null, device text not null) without rowid",
     "create table requests (name text not null, config text primary key, digests text not null)",
 )
+ENTRY = (
+    "cast(kind as text), params, cast(seconds as real), cast(version as text), cast(inputs as text), "
+    "cast(device as text), cast(finished as text), "
+    "cast(coalesce(json_extract(result, '$.network_steps'), 0) as integer)"
+)
 NO_DIGEST = "0" * 64
+PAGE = 1000
+"""Rows that are read at a time: writers wait for so many at most."""
+PIECE = 2**16
+"""Bytes of a list of digests that are read at a time."""
 WAIT_SECONDS = 60.0
 """How long a process waits for another one that writes."""
 
@@ -80,8 +89,8 @@ class Request(NamedTuple):
 
     name: str
     config: dict[str, Any]
-    digests: tuple[str, ...]
-    """Of all its specs."""
+    place: int
+    """Its row in the file, for `Store.digests`."""
 
 
 class Store:
@@ -180,8 +189,10 @@ class Store:
 
     def forget(self, specs: Iterable[RunSpec]) -> None:
         """Drop what is known of `specs`, so that they are run anew."""
+        digests = [(spec.digest,) for spec in specs]
         with self._writing():
-            self._db.executemany("delete from results where digest = ?", [(spec.digest,) for spec in specs])
+            for table in ("results", "failures"):
+                self._db.executemany(f"delete from {table} where digest = ?", digests)
 
     def get(self, specs: Iterable[RunSpec]) -> list[dict[str, Any] | None]:
         """The result of each spec, None where it is missing."""
@@ -209,27 +220,69 @@ class Store:
         spent = dict(self._read("select digest, seconds from results"))
         return float(sum(spent.get(spec.digest, 0.0) for spec in specs))
 
+    def entry(self, digest: str) -> Entry | None:
+        """What is known of the finished run with that digest, None where it is missing."""
+        rows = self._read(f"select digest, {ENTRY} from results where digest = ?", digest)
+        return self._entry(rows[0]) if rows else None
+
     def entries(self) -> list[Entry]:
         """All that is finished, without the results."""
-        rows = self._read(
-            "select digest, cast(kind as text), params, cast(seconds as real), cast(version as text), "
-            "cast(inputs as text), cast(device as text), cast(finished as text), "
-            "cast(coalesce(json_extract(result, '$.network_steps'), 0) as integer) from results"
-        )
-        return [Entry(digest, kind, self._parsed(params), *rest) for digest, kind, params, *rest in rows]
+        return list(self.each_entry())
+
+    def each_entry(self) -> Iterator[Entry]:
+        """The same one after the other, for stores that may be large."""
+        return map(self._entry, self._paged(ENTRY, "results"))
+
+    def _entry(self, row: Sequence[Any]) -> Entry:
+        digest, kind, params, *rest = row
+        return Entry(digest, kind, self._parsed(params), *rest)
 
     def failures(self) -> list[Failure]:
         """All that failed and has no result."""
-        rows = self._read("select digest, kind, params, cast(error as text), cast(failed as text) from failures")
-        return [Failure(digest, kind, self._parsed(params), *rest) for digest, kind, params, *rest in rows]
+        return list(self.each_failure())
+
+    def each_failure(self) -> Iterator[Failure]:
+        """The same one after the other, for stores that may be large."""
+        for digest, kind, params, *rest in self._paged(
+            "kind, params, cast(error as text), cast(failed as text)", "failures"
+        ):
+            yield Failure(digest, kind, self._parsed(params), *rest)
 
     def requests(self) -> list[Request]:
         """All that was asked for, the latest last."""
-        rows = self._read("select cast(name as text), config, digests from requests order by rowid")
-        return [
-            Request(name, self._parsed(config), tuple(map(str, self._parsed(digests, list))))
-            for name, config, digests in rows
-        ]
+        rows = self._read("select cast(name as text), config, rowid from requests order by rowid")
+        return [Request(name, self._parsed(config), place) for name, config, place in rows]
+
+    def digests(self, request: Request) -> Iterator[str]:
+        """Those of all specs that were asked for, one after the other; none where it was asked again meanwhile."""
+        with self._guard():
+            if not self._db.execute("select 1 from requests where rowid = ?", (request.place,)).fetchone():
+                return
+            with self._db.blobopen("requests", "digests", request.place, readonly=True) as paper:
+                left = b""
+                while piece := paper.read(PIECE):
+                    whole, comma, left = (left + piece).rpartition(b",")
+                    if comma:
+                        yield from self._listed(whole.removeprefix(b"[") + b"]")
+                yield from self._listed(left.removeprefix(b"["))
+
+    def _listed(self, text: bytes) -> list[str]:
+        """The digests in the rest of a JSON list."""
+        found = self._parsed(b"[" + text, list)
+        if not all(isinstance(digest, str) and digest.isascii() for digest in found):
+            raise StoreError(f"`store` must list its specs by digest, got {self.path} with others: it is damaged.")
+        return list(found)
+
+    def _paged(self, columns: str, table: str) -> Iterator[Any]:
+        """Rows by digest; no lock is held and no more than a page is in memory while the caller works with them."""
+        query = f"select digest, {columns} from {table}"
+        page = self._read(f"{query} order by digest limit {PAGE}")
+        while page:
+            yield from page
+            last = page[-1][0]
+            page = self._read(f"{query} where digest > ? order by digest limit {PAGE}", last)
+            if page and (isinstance(page[-1][0], bytes), page[-1][0]) <= (isinstance(last, bytes), last):
+                raise StoreError(f"`store` must be in order, got {self.path} with rows that are not: it is damaged.")
 
     def _read(self, query: str, *values: Any) -> list[Any]:
         with self._guard():
@@ -261,7 +314,7 @@ class Store:
     def _guard(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as problem:
+        except (sqlite3.Error, UnicodeDecodeError) as problem:  # SQLite may quote what is no text
             if getattr(problem, "sqlite_errorname", "").startswith(("SQLITE_FULL", "SQLITE_IOERR_WRITE")):
                 raise StoreError(
                     f"`store` must have room to grow, got {self.path}: {problem}. What is finished is kept: make room."
@@ -278,3 +331,17 @@ def _text(value: Any) -> str:
         return json.dumps(value, sort_keys=True, allow_nan=False)
     except ValueError:
         raise ValueError("A result must hold finite numbers, got NaN or infinity: the run has diverged.") from None
+
+
+@contextmanager
+def scratch(schema: str) -> Iterator[sqlite3.Connection]:
+    """A database for the time of the block, on disk where it is large, for what memory should not have to hold."""
+    db = sqlite3.connect("", isolation_level=None)
+    try:
+        for statement in ("pragma journal_mode = off", "begin", schema):
+            db.execute(statement)
+        yield db
+    except sqlite3.Error as problem:
+        raise StoreError(f"The folder for temporary files must have room, got: {problem}. Set TMPDIR to one.") from None
+    finally:
+        db.close()

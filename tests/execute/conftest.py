@@ -21,9 +21,16 @@ def add_machine(cluster, **more):
         return cluster.add_node(num_cpus=1, object_store_memory=ROOM, **more)
 
 
+HEAD = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "GRPC_ENABLE_FORK_SUPPORT": "0",  # else its server for who comes from outside crashes at times
+}
+"""For the head of a cluster: Ray tells nobody of it, and it takes clients, as docs/scale.md says."""
+
+
 def environment(**more):
-    """For other processes: they find the package, and Ray tells nobody of it."""
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "RAY_USAGE_STATS_ENABLED": "0", **more}
+    """For other processes: they find the package, and Ray is as it should be."""
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **HEAD, **more}
 
 
 def free_port():
@@ -48,7 +55,8 @@ def machines(cache):
     from ray.cluster_utils import Cluster
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        for name, value in HEAD.items():
+            patch.setenv(name, value)
         patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         patch.setenv("XDG_CACHE_HOME", cache)
         cluster = Cluster()

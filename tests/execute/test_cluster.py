@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from taskorder.execute import cluster
-from taskorder.execute.cluster import LOCAL, TRIES, Head, HeadLost, Share, connected, first_line
+from taskorder.execute.cluster import LOCAL, SERVERS, Head, HeadLost, Share, connected, first_line
 
 CRASHED = "Initialization failure from server:\nTraceback (most recent call last):\nRuntimeError: Starting failed"
 
@@ -23,7 +23,7 @@ class FakeRay:
     def init(self, **options):
         self.calls.append("init")
         if self.calls.count("init") <= self.failures:
-            raise RuntimeError(self.said)
+            raise ConnectionAbortedError(self.said)  # an OSError, as Ray's client raises it
 
     def nodes(self):
         return [{"Alive": True, "Resources": {"CPU": 2.0}}, {"Alive": False, "Resources": {"CPU": 64.0}}]
@@ -54,10 +54,12 @@ def address_of(server):
 
 
 def test_a_server_for_clients_that_crashes_is_tried_again(fake, listening):
-    ray = fake(FakeRay(TRIES - 1))
-    with connected(address_of(listening)):
-        assert ray.calls == ["init", "shutdown"] * (TRIES - 1) + ["init"]
+    ray, told = fake(FakeRay(SERVERS - 1)), []
+    with connected(address_of(listening), tell=told.append):
+        assert ray.calls == ["init", "shutdown"] * (SERVERS - 1) + ["init"]
     assert ray.calls[-1] == "shutdown"
+    assert len(told) == SERVERS - 1
+    assert f"the server that {address_of(listening)} starts for this run did not come up" in told[0]
 
 
 def test_a_worker_that_does_not_fit_this_machine(fake):
@@ -72,8 +74,8 @@ def test_a_worker_that_does_not_fit_this_machine(fake):
 @pytest.mark.parametrize(
     ("said", "tries", "message"),
     [
-        (CRASHED, TRIES, "Initialization failure from server: RuntimeError: Starting failed"),
-        ("no token", 1, "no token"),
+        (CRASHED, SERVERS, "Initialization failure from server: .* start the head with GRPC_ENABLE_FORK_SUPPORT=0"),
+        ("no token", 1, r"no token\). Start one with: ray start"),
     ],
 )
 def test_a_cluster_that_does_not_take_us_is_one_line(fake, listening, said, tries, message):
@@ -96,9 +98,10 @@ def test_a_head_may_be_silent_for_a_while_and_no_longer(fake, listening, monkeyp
     assert head.answers()
     listening.close()
     assert head.answers()  # not asked again so soon
-    now[0] += 1000
+    assert not head.answers(this_moment=True)
+    now[0] += cluster.ASKED_AGAIN_SECONDS
     assert not head.answers()
-    now[0] += cluster.REACHED_SECONDS - 1
+    now[0] += cluster.REACHED_SECONDS - cluster.ASKED_AGAIN_SECONDS - 1
     assert not head.answers()
     now[0] += 2
     with pytest.raises(HeadLost, match=f"got nothing from {context.gcs_address}; what is finished is kept"):

@@ -1,6 +1,5 @@
 """The engine gives the same table everywhere: one or two threads, Ray with one, two or three machines, interrupted."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -107,9 +106,6 @@ def test_ctrl_c_ends_a_run_on_ray_and_the_same_command_finishes_it(folder, comma
     same(results(folder / "again"), whole)
 
 
-@pytest.mark.skipif(
-    not os.environ.get("RAY_CLIENT_TESTS"), reason="Ray 2.60's server for ray:// crashes at times, in gRPC"
-)
 def test_two_machines_from_outside(folder, command, whole, machines):
     finished(command("outside", "--ray", machines.outside))
     same(results(folder / "outside"), whole)

@@ -184,12 +184,13 @@ def test_a_worker_that_runs_out_of_memory_loses_its_spec_and_no_other():
 
 
 SLOW_SQUARES = """
-import sys, time
+import faulthandler, sys, time
 from taskorder.execute import cluster
 from taskorder.execute.ray import complete
 from taskorder.records import RunSpec
 from taskorder.store import Store
 
+faulthandler.dump_traceback_later(45)
 cluster.REACHED_SECONDS, cluster.ASKED_AGAIN_SECONDS = 3.0, 0.5
 
 def work(batch):
@@ -199,14 +200,14 @@ def work(batch):
 seconds = float(sys.argv[3])
 with Store(sys.argv[1]) as store, cluster.connected(sys.argv[2]):
     try:
-        complete([RunSpec("square.1", {"x": x}) for x in range(24)], work, store, batch_size=1)
+        complete([RunSpec("square.1", {"x": x}) for x in range(int(sys.argv[4]))], work, store, batch_size=1)
     except cluster.HeadLost as problem:
         sys.exit(str(problem))
 """
 
 
-def slow_squares(path, address, seconds=0.3, **more):
-    command = [sys.executable, "-c", SLOW_SQUARES, str(path), address, str(seconds)]
+def slow_squares(path, address, seconds=0.3, count=24, **more):
+    command = [sys.executable, "-c", SLOW_SQUARES, str(path), address, str(seconds), str(count)]
     return subprocess.Popen(command, env=environment(**more), stderr=subprocess.PIPE, text=True)
 
 
@@ -228,6 +229,21 @@ def test_a_driver_that_is_killed_leaves_its_results_and_no_process_and_another_g
         assert kept.items() <= {entry.digest: entry.finished for entry in store.entries()}.items()  # none again
 
 
+CRASH_ONCE = """
+import os, signal, sys
+
+def crash_once():
+    try:
+        os.close(os.open(os.environ["TASKORDER_TEST_CRASHED"], os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        return
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+if "ray.util.client.server" in sys.orig_argv and "--mode=proxy" in sys.orig_argv:
+    os.register_at_fork(after_in_child=crash_once)
+"""
+"""A sitecustomize.py: the first process that the server of clients forks crashes at once, as in gRPC."""
+
 HEAD = """
 import sys, time
 from ray.cluster_utils import Cluster
@@ -239,19 +255,23 @@ sys.stdin.read()
 
 
 def test_a_head_that_dies_is_one_line_and_the_results_are_kept(tmp_path):
-    """For a driver that finds the cluster by itself, and for one that comes from outside."""
-    port = free_port()
+    """For a driver that finds the cluster by itself, and for one from outside, whose first server crashes."""
+    port, crashed = free_port(), tmp_path / "crashed"
+    (tmp_path / "sitecustomize.py").write_text(CRASH_ONCE)
     script = HEAD.replace("PORT", str(port))
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
-    head = subprocess.Popen([sys.executable, "-c", script], env=environment(), **pipes)
+    paths = os.pathsep.join([str(tmp_path), *sys.path])
+    variables = environment(PYTHONPATH=paths, TASKORDER_TEST_CRASHED=str(crashed))
+    head = subprocess.Popen([sys.executable, "-c", script], env=variables, **pipes)
     quick = {"RAY_ADDRESS": head.stdout.readline().strip(), "RAY_CLIENT_RECONNECT_GRACE_PERIOD": "3"}
     drivers = {}
     try:
-        outside = [f"ray://127.0.0.1:{port}"] if os.environ.get("RAY_CLIENT_TESTS") else []  # its server may crash
-        for address in ("auto", *outside):
+        for address in ("auto", f"ray://127.0.0.1:{port}"):
             path = tmp_path / f"{len(drivers)}.sqlite"
-            drivers[path] = slow_squares(path, address, seconds=2.0, **quick)
-            wait_for(path, 1, drivers[path])
+            drivers[path] = slow_squares(path, address, seconds=1.0, count=5000, **quick)
+        for path, driver in drivers.items():
+            wait_for(path, 1, driver)
+        assert crashed.exists()
     finally:
         for pid in {*offspring(head.pid), head.pid}:
             with suppress(ProcessLookupError):
@@ -263,7 +283,7 @@ def test_a_head_that_dies_is_one_line_and_the_results_are_kept(tmp_path):
         assert "the head of the Ray cluster must answer, got nothing from" in said.splitlines()[-1]
         assert "Traceback" not in said
         with Store(path) as store:
-            assert 1 <= len(store.entries()) < 24
+            assert 1 <= len(store.entries()) < 5000
             assert store.failures() == []
             assert complete_here(SPECS, square, store) == 0
             assert store.get(SPECS) == squares()

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import contextlib
 import csv
 import gzip
 import io
-import json
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from taskorder.cli.output import CANNOT_WRITE, say
+from taskorder.files import whole_file
 
 if TYPE_CHECKING:
+    from taskorder.neural.listed import Listed
     from taskorder.store import Entry, Store
 
 TABLE = ("order", "step", "task", "task_name", "position")
@@ -68,7 +67,7 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> tuple[int, str]:
     """The exit code and what to print."""
-    from taskorder.neural.finished import run_entries
+    from taskorder.neural.listed import listed
     from taskorder.neural.settings import KIND
     from taskorder.store import Store
 
@@ -80,23 +79,18 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     writer = (
         _writer(path) if args.similarity is None else partial(_write_similarity, by=args.by or "test", raw=args.raw)
     )
-    with Store(args.store, create=False) as store:
-        entries = sorted(run_entries(store, KIND), key=_place)
-        if not entries:
+    with Store(args.store, create=False) as store, listed(store, KIND) as runs:
+        if not runs:
             raise ValueError(f"`store` must hold finished runs of `taskorder run`, got none in {args.store}.")
-        if args.similarity is not None:
-            entries = _of_set(entries, args.similarity)
-        part = path.with_name(f".{os.getpid()}.part.{path.name}")  # the ending decides the format
+        entries = runs if args.similarity is None else _of_set(runs, args.similarity)
+        count = len(entries)
         try:
-            writer(part, _parts(store, entries) if args.similarity is None else _results(store, entries))
-            os.replace(part, path)
+            with whole_file(path) as part:
+                writer(part, _parts(store, runs) if args.similarity is None else _results(store, entries))
         except OSError as problem:
             say(f"error: cannot write {path}: {problem.strerror or problem}")
             return CANNOT_WRITE, ""
-        finally:
-            with contextlib.suppress(OSError):
-                part.unlink()
-    return 0, f"wrote {path}: {len(entries)} runs\n"
+    return 0, f"wrote {path}: {count} runs\n"
 
 
 def _whole(args: argparse.Namespace, path: Path) -> tuple[int, str]:
@@ -127,26 +121,20 @@ def _writer(path: Path) -> Callable[[Path, Iterator[Columns]], None]:
     raise ValueError(f"`--output` must end in .csv, .csv.gz or .parquet, got {path.name!r}.")
 
 
-def _place(entry: Entry) -> tuple[str, str, int, int]:
-    """Where a run stands in the table, whenever it was finished."""
-    others = {key: value for key, value in entry.params.items() if key not in ("set", "seed")}
-    return entry.kind, json.dumps(others, sort_keys=True), entry.params["set"], entry.params["seed"]
-
-
-def _of_set(entries: list[Entry], number: int) -> list[Entry]:
+def _of_set(runs: Listed, number: int) -> list[Entry]:
     """The runs of one task set, which must be of one kind."""
-    chosen = [entry for entry in entries if entry.params["set"] == number]
+    from taskorder.neural.finished import config_of
+
+    chosen = runs.of_set(number)
     if not chosen:
-        known = sorted({entry.params["set"] for entry in entries})
-        raise ValueError(
-            f"`--similarity` must name a finished task set, got {number}. Sets: {known[0]} to {known[-1]}."
-        )
-    if len({_place(entry)[:2] for entry in chosen}) > 1:
+        low, high = runs.set_range()
+        raise ValueError(f"`--similarity` must name a finished task set, got {number}. Sets: {low} to {high}.")
+    if len(set(map(config_of, chosen))) > 1:
         raise ValueError("`--similarity` needs a store with one config, got several. Use a store of its own for each.")
     return chosen
 
 
-def _results(store: Store, entries: list[Entry]) -> Iterator[Columns]:
+def _results(store: Store, entries: Iterable[Entry]) -> Iterator[Columns]:
     from taskorder.neural.finished import run_result
 
     for entry in entries:
@@ -170,11 +158,13 @@ def _write_similarity(path: Path, results: Iterator[Columns], *, by: str, raw: b
     write_similarity(path, np.mean(found, axis=0), names)
 
 
-def _parts(store: Store, entries: list[Entry]) -> Iterator[Columns]:
+def _parts(store: Store, runs: Listed) -> Iterator[Columns]:
     """The columns of one run after the other; only one is in memory."""
-    settings = list(dict.fromkeys(key for entry in entries for key in sorted(entry.params)))
-    for entry, result in zip(entries, _results(store, entries), strict=True):
-        table = _table(result)
+    from taskorder.neural.finished import run_result
+
+    settings = runs.setting_names()
+    for entry in runs:
+        table = _table(run_result(store, entry))
         rows = len(table["order"])
         fixed = {"kind": entry.kind, **{key: entry.params.get(key) for key in settings}}
         yield {**{key: [value] * rows for key, value in fixed.items()}, **table}

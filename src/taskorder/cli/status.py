@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from taskorder.cli.output import page
@@ -12,7 +11,8 @@ from taskorder.cli.output import page
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from taskorder.store import Entry, Failure, Store
+    from taskorder.execute.standing import Tally
+    from taskorder.store import Failure
 
 HEADERS = ("config", "done", "of", "failed", "running", "seconds", "network-steps", "steps/s")
 SHOWN_FAILURES = 5
@@ -39,53 +39,34 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> tuple[int, str]:
     """The exit code and what to print."""
+    from taskorder.execute.standing import standing
     from taskorder.store import Store
 
     with Store(args.store, create=False) as store:
-        rows, failures, entries = _rows(store)
-    made = {key: sorted({getattr(entry, key) for entry in entries} - {""}) for key in ("device", "version", "inputs")}
+        found = standing(store, None if args.json else SHOWN_FAILURES)
+    rows = [_row(tally) for tally in found.tallies]
+    made = {key: sorted(values - {""}) for key, values in found.made.items()}
     if args.json:
-        failed = [failure._asdict() for failure in failures]
+        failed = [failure._asdict() for failure in found.failures]
         return 0, json.dumps({"configs": rows, "failures": failed, **made}, indent=2) + "\n"
     lines = [f"{key:<8}{value}" for key, values in made.items() for value in values]
-    lines += [f"failed  {_line(failure)}" for failure in failures[:SHOWN_FAILURES]]
-    if len(failures) > SHOWN_FAILURES:
-        lines.append(f"        and {len(failures) - SHOWN_FAILURES} more; --json lists all")
+    lines += [f"failed  {_line(failure)}" for failure in found.failures]
+    if found.num_failures > SHOWN_FAILURES:
+        lines.append(f"        and {found.num_failures - SHOWN_FAILURES} more; --json lists all")
     return 0, page(lambda width: (_table(rows), lines))
 
 
-def _rows(store: Store) -> tuple[list[dict[str, Any]], list[Failure], list[Entry]]:
-    """A row for each config, one for results that belong to none, the failures and all that is finished."""
-    from taskorder.execute.claims import claimed
-
-    requests = store.requests()
-    failures = {failure.digest: failure for failure in store.failures()}
-    # claims are looked at before the results: what finishes in between counts as done, not as running and missing
-    wanted = {digest for request in requests for digest in request.digests}
-    running = claimed(store.path, wanted) if store.path is not None else set()
-    entries = {entry.digest: entry for entry in store.entries()}
-    rows = [
-        {
-            "config": request.name,
-            "done": len(entries.keys() & set(request.digests)),
-            "of": len(request.digests),
-            "failed": len((failures.keys() - running) & set(request.digests)),
-            "running": len((running - entries.keys()) & set(request.digests)),
-            **_cost(entries[digest] for digest in request.digests if digest in entries),
-            "settings": request.config,
-        }
-        for request in requests
-    ]
-    if others := entries.keys() - wanted:
-        nothing = {"of": len(others), "failed": 0, "running": 0, "settings": {}}
-        rows.append({"config": "(others)", "done": len(others), **nothing, **_cost(entries[key] for key in others)})
-    return rows, list(failures.values()), list(entries.values())
-
-
-def _cost(entries: Iterable[Entry]) -> dict[str, Any]:
-    spent = [(entry.seconds, entry.network_steps) for entry in entries]
-    seconds, steps = sum(one[0] for one in spent), sum(one[1] for one in spent)
-    return {"seconds": round(seconds, 3), "network_steps": steps}
+def _row(tally: Tally) -> dict[str, Any]:
+    return {
+        "config": tally.name,
+        "done": tally.done,
+        "of": tally.of,
+        "failed": tally.failed,
+        "running": tally.running,
+        "seconds": round(tally.seconds, 3),
+        "network_steps": tally.network_steps,
+        "settings": tally.settings,
+    }
 
 
 def _line(failure: Failure) -> str:

@@ -13,7 +13,7 @@ import pickle
 import socket
 import time
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
@@ -32,6 +32,10 @@ DEVICE_SHARE = 0.9
 
 TRIES = 3
 """How often work is handed out whose worker is lost each time."""
+SERVERS = 6
+"""How often to ask for a server of one's own, from outside: on a busy head several in turn may not come up."""
+NO_SERVER = "Initialization failure from server"
+"""What Ray says of that."""
 MOMENT_SECONDS = 0.5
 """How long to wait for work before looking around."""
 REACHED_SECONDS = 20.0
@@ -75,10 +79,10 @@ class Head:
         self._address = "" if ray.util.client.ray.is_connected() else str(ray.get_runtime_context().gcs_address)
         self._answered, self._silent = time.monotonic(), 0.0
 
-    def answers(self) -> bool:
-        """Whether it does; HeadLost where it has not for long."""
+    def answers(self, *, this_moment: bool = False) -> bool:
+        """Whether it does, or did some seconds ago; HeadLost where it has not for long."""
         now = time.monotonic()
-        if now - self._answered < ASKED_AGAIN_SECONDS or not self._address:
+        if not self._address or (now - self._answered < ASKED_AGAIN_SECONDS and not this_moment):
             return True
         try:
             _reach(self._address, ANSWER_SECONDS)
@@ -139,12 +143,15 @@ def need_ray() -> Any:
 
 
 @contextmanager
-def connected(address: str = LOCAL, share: Share | None = None) -> Iterator[None]:
+def connected(
+    address: str = LOCAL, share: Share | None = None, tell: Callable[[str], None] | None = None
+) -> Iterator[None]:
     """Ray at `address`: local, auto (the cluster of this machine), HOST:PORT or ray://HOST:PORT.
 
     A process that is connected already stays as it is.
 
     share: what a worker needs; an error if a local Ray has less. A cluster may grow.
+    tell: is told in a line why connecting takes longer.
     """
     ray = need_ray()
     if ray.is_initialized():
@@ -161,13 +168,17 @@ def connected(address: str = LOCAL, share: Share | None = None) -> Iterator[None
     try:
         if ":" in address:  # Ray itself would try for minutes
             _reach(address, REACHED_SECONDS)
-        _init(address, options)
+        _init(address, options, tell)
     except (OSError, ValueError, RuntimeError) as problem:
         reason = first_line(problem).rstrip(".")
-        raise ValueError(
-            f"`--ray` must be the address of a Ray cluster that runs, got {address} ({reason}). "
-            "Start one with: ray start --head; or leave the address out for one on this machine. "
+        fix = (
+            f"Its server for clients did not come up, {SERVERS} times: start the head with GRPC_ENABLE_FORK_SUPPORT=0."
+            if NO_SERVER in reason
+            else "Start one with: ray start --head; or leave the address out for one on this machine. "
             "One that asks for a token wants RAY_AUTH_MODE=token and RAY_AUTH_TOKEN set."
+        )
+        raise ValueError(
+            f"`--ray` must be the address of a Ray cluster that runs, got {address} ({reason}). {fix}"
         ) from None
     try:
         if address == LOCAL and share is not None and share.workers() == 0:
@@ -180,18 +191,24 @@ def connected(address: str = LOCAL, share: Share | None = None) -> Iterator[None
         ray.shutdown()
 
 
-def _init(address: str, options: dict[str, Any]) -> None:
-    """Connect, in some tries: the server that Ray starts for who comes from outside may crash (seen with 2.60)."""
+def _init(address: str, options: dict[str, Any], tell: Callable[[str], None] | None) -> None:
+    """Connect, in some tries.
+
+    For who comes from outside the head forks to start a server, and gRPC at times crashes in the child, unless
+    GRPC_ENABLE_FORK_SUPPORT=0 was set at the head (grpc/grpc#43055, ray-project/ray#63202). Nothing is lost by it.
+    """
     ray = need_ray()
-    for tries_left in reversed(range(TRIES)):
+    for servers in range(1, SERVERS + 1):
         try:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", r"os\.fork")  # JAX fears forks; Ray's become other programs at once
                 ray.init(address=address, **options)
             return
-        except RuntimeError as problem:
-            if not tries_left or "Initialization failure from server" not in str(problem):
+        except ConnectionError as problem:
+            if servers == SERVERS or NO_SERVER not in str(problem):
                 raise
+            if tell is not None:
+                tell(f"the server that {address} starts for this run did not come up; asking for another one")
             ray.shutdown()
 
 

@@ -124,7 +124,8 @@ class _Cluster:
     def room(self) -> int:
         """Some batches for every worker that the cluster holds now; a few where it has yet to grow."""
         now = time.monotonic()
-        if now - self._counted >= COUNT_AGAIN_SECONDS and self._head.answers():
+        # counting asks the head, for a minute if it is gone, and then Ray ends this process
+        if now - self._counted >= COUNT_AGAIN_SECONDS and self._head.answers(this_moment=True):
             self._room, self._counted = AHEAD * max(1, self._share.workers()), now
         return self._room
 
