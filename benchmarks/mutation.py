@@ -1,22 +1,27 @@
 """Mutation testing: small errors put into the code one at a time, and whether a test notices.
 
-    python benchmarks/mutation.py theory ordering store --sample 200 --seed 0
+    python benchmarks/mutation.py theory ordering kernels store --sample 120 --seed 0
 
-A mutant is one comparison, operator, number, truth value, condition, return value or refusal changed. For each, the
-tests that reach its line are run, quickest first, until one fails. Who survives is listed: a gap in the tests, or a
-change that changes nothing. Compiled kernels (files that begin with an underscore) are left out; so are doctests.
+A mutant (mutants.py) is one comparison, operator, number, truth value, condition, return value or refusal changed. The
+judges are the tests that pass unchanged, each in at most `--each` seconds; doctests are left out. For each mutant the
+judges that call the function it is in are run, quickest first, until one fails or `--patience` seconds of them have
+passed. A test that takes several times as long as it did counts as failed; one that fails without the mutant, too,
+does not count. Who survives is listed: a gap in the tests, or a change that changes nothing. Mutants that no test
+reaches count as survivors.
 
-The tests run in forks of a process that has imported everything but taskorder, so that a mutant costs seconds.
+`kernels` are the compiled files of `ordering` (those that begin with an underscore), run as plain Python without numba,
+as a mutant would take a minute to compile. Tests that are too slow without numba are no judges there.
+
+Nothing is changed on disk. The tests run in forks of a process that has imported everything but taskorder, so that a
+mutant costs seconds. What is known is kept in build/mutation, and the same command goes on there; with more patience it
+tries the survivors again.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
-import copy
-import importlib.abc
-import importlib.machinery
-import importlib.util
+import hashlib
+import inspect
 import itertools
 import json
 import os
@@ -28,179 +33,131 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import CodeType, FrameType, ModuleType
+from types import CodeType, FrameType
 from typing import Any, NamedTuple
+
+import numba
+import pytest
+import scipy.optimize  # noqa: F401  (what is imported here costs the forks nothing)
+from mutants import Finder, Mutant, mutants_of
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "taskorder"
+KEPT = ROOT / "build" / "mutation"
+SLOW = -signal.SIGPROF
+"""Exit code of tests that were stopped because they took too long, also inside a compiled kernel."""
+
+
+class Subject(NamedTuple):
+    """Code, and the tests that are for it."""
+
+    files: list[Path]
+    tests: list[str]
+    compiled: bool = True
+
+    def digest(self) -> str:
+        """Changes with the code and the tests."""
+        tests = [file for test in self.tests for file in sorted([ROOT / test, *(ROOT / test).rglob("*.py")])]
+        code = sorted(PACKAGE.rglob("*.py"))
+        return hashlib.sha256(b"\0".join(file.read_bytes() for file in code + tests if file.is_file())).hexdigest()
+
+
 SUBJECTS = {
-    "theory": (PACKAGE / "theory", ["tests/theory"]),
-    "ordering": (PACKAGE / "ordering", ["tests/ordering"]),
-    "store": (
-        PACKAGE / "store.py",
-        ["tests/test_store.py", "tests/test_store_files.py", "tests/execute/test_local.py"],
+    "theory": Subject(sorted((PACKAGE / "theory").glob("[!_]*.py")), ["tests/theory"]),
+    "ordering": Subject(sorted((PACKAGE / "ordering").glob("[!_]*.py")), ["tests/ordering"]),
+    "kernels": Subject(sorted((PACKAGE / "ordering").glob("_[!_j]*.py")), ["tests/ordering"], compiled=False),
+    "store": Subject(
+        [PACKAGE / "store.py"], ["tests/test_store.py", "tests/test_store_files.py", "tests/execute/test_local.py"]
     ),
 }
-"""Code, and the tests that are for it."""
-
-COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
-    ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
-}  # fmt: skip
-OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Div, ast.Pow: ast.Mult,
-    ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
-}  # fmt: skip
-
-
-class Mutant(NamedTuple):
-    """One change."""
-
-    path: Path
-    line: int
-    said: str
-    """What it was and what it is."""
-    tree: ast.Module
 
 
 class Reach(NamedTuple):
-    """What a test touches, and how long it takes."""
+    """The lines of the functions that a test calls, by file, and the seconds of the processor that it takes."""
 
     lines: dict[str, list[int]]
     seconds: float
 
 
-def mutants_of(path: Path) -> list[Mutant]:
-    """All mutants of a file."""
-    source = ast.parse(path.read_text())
-    hidden, found = _hidden(source), []
-    for place, original in enumerate(ast.walk(source)):
-        if id(original) in hidden or not hasattr(original, "lineno"):
-            continue
-        for number in range(len(list(_changes(original)))):
-            tree = copy.deepcopy(source)
-            node: Any = next(itertools.islice(ast.walk(tree), place, None))
-            list(_changes(node))[number]()
-            said = f"{_short(ast.unparse(original))}  ->  {_short(ast.unparse(node))}"
-            found.append(Mutant(path, node.lineno, said, ast.fix_missing_locations(tree)))
-    return found
+class _Clock:
+    """A pytest plugin: how long the tests take that pass in time, and which do not."""
 
+    def __init__(self, each: float) -> None:
+        self.each = each
+        self.seconds: dict[str, float] = {}
+        self.left_out: list[str] = []
 
-def _hidden(tree: ast.Module) -> set[int]:
-    """Nodes whose change shows nothing: annotations, docstrings, texts of messages, imports for types."""
-    found: set[int] = set()
-
-    def hide(node: ast.AST | None) -> None:
-        if node is not None:
-            found.update(id(part) for part in ast.walk(node))
-
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.ClassDef):
-            hide(getattr(node, "returns", None))
-            for one in node.decorator_list:
-                hide(one)
-        elif isinstance(node, ast.arg | ast.AnnAssign):
-            hide(node.annotation)
-        elif isinstance(node, ast.Raise):
-            hide(node.exc)
-        elif isinstance(node, ast.JoinedStr) or (
-            isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-        ):
-            hide(node)
-    return found
-
-
-def _changes(node: ast.AST) -> Iterator[Callable[[], None]]:
-    """Ways to change a node in place."""
-    match node:
-        case ast.Compare():
-            for place, op in enumerate(node.ops):
-                if type(op) in COMPARISONS:
-                    yield lambda place=place, op=op: node.ops.__setitem__(place, COMPARISONS[type(op)]())
-        case ast.BinOp() | ast.AugAssign() if type(node.op) in OPERATORS:
-            yield lambda: setattr(node, "op", OPERATORS[type(node.op)]())
-        case ast.BoolOp():
-            yield lambda: setattr(node, "op", ast.Or() if isinstance(node.op, ast.And) else ast.And())
-        case ast.UnaryOp(op=ast.Not()):
-            yield lambda: setattr(node, "operand", ast.UnaryOp(ast.Not(), node.operand))
-        case ast.UnaryOp(op=ast.USub()):
-            yield lambda: setattr(node, "op", ast.UAdd())
-        case ast.Constant(value=bool()):
-            yield lambda: setattr(node, "value", not node.value)
-        case ast.Constant(value=int() | float()):
-            yield lambda: setattr(node, "value", node.value + 1)
-        case ast.If() | ast.While() | ast.IfExp():
-            yield lambda: setattr(node, "test", ast.UnaryOp(ast.Not(), node.test))
-        case ast.Return(value=value) if value is not None and ast.unparse(value) != "None":
-            yield lambda: setattr(node, "value", ast.Constant(None))
-        case ast.Raise(exc=exc) if exc is not None:
-            yield lambda: (setattr(node, "exc", ast.Call(ast.Name("KeyError"), [], [])), setattr(node, "cause", None))
-
-
-def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= 70 else line[:69] + "…"
-
-
-class _Finder(importlib.abc.MetaPathFinder):
-    """Imports the changed module in place of the real one."""
-
-    def __init__(self, mutant: Mutant) -> None:
-        self.mutant = mutant
-        parts = mutant.path.relative_to(PACKAGE.parent).with_suffix("").parts
-        self.name = ".".join(parts)
-
-    def find_spec(
-        self, name: str, path: Any, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        """The spec of the changed module; None for every other."""
-        if name != self.name:
-            return None
-        mutant = self.mutant
-
-        class Loader(importlib.machinery.SourceFileLoader):
-            def get_code(self, fullname: str) -> CodeType:
-                return compile(mutant.tree, str(mutant.path), "exec")
-
-        return importlib.util.spec_from_file_location(name, mutant.path, loader=Loader(name, str(mutant.path)))
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_call(self, item: Any) -> Iterator[None]:
+        """Too slow a test is skipped: a failure hypothesis would try to make small."""
+        start = time.process_time()
+        with _Alarm(self.each, lambda *_: pytest.skip("slow")):
+            outcome = yield
+        if outcome.excinfo is None:  # type: ignore[attr-defined]
+            self.seconds[item.nodeid] = time.process_time() - start
+        else:
+            self.left_out.append(item.nodeid)
 
 
 class _Tracer:
-    """A pytest plugin: the lines of the subject that each test runs through."""
+    """A pytest plugin: the lines of the functions of the subject that each test calls."""
 
-    def __init__(self, files: set[str]) -> None:
-        self.files = files
-        self.found: dict[str, Reach] = {}
-        self.lines: dict[str, set[int]] = {}
+    def __init__(self, files: list[Path]) -> None:
+        self.files = set(map(str, files))
+        self.lines: dict[str, dict[str, list[int]]] = {}
 
-    def pytest_runtest_protocol(self, item: Any) -> None:
-        """Between tests the lines are counted anew."""
-        self.lines = {}
-        self.start = time.perf_counter()
-        sys.settrace(self.enter)
-        threading.settrace(self.enter)
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_call(self, item: Any) -> Iterator[None]:
+        """One test."""
+        codes: set[CodeType] = set()
 
-    def pytest_runtest_teardown(self, item: Any) -> None:
-        """Add what this test, or this set of its parameters, has touched."""
+        def enter(frame: FrameType, event: str, value: Any) -> None:
+            if frame.f_code.co_filename in self.files and frame.f_code.co_flags & inspect.CO_OPTIMIZED:
+                codes.add(frame.f_code)  # a function, not the import of a module or a class
+
+        sys.settrace(enter)
+        threading.settrace(enter)
+        yield
         sys.settrace(None)
-        threading.settrace(None)
-        key = item.nodeid.partition("[")[0]
-        old = self.found.get(key, Reach({}, 0.0))
-        lines = {file: sorted({*old.lines.get(file, ()), *new}) for file, new in self.lines.items()}
-        self.found[key] = Reach({**old.lines, **lines}, old.seconds + time.perf_counter() - self.start)
-
-    def enter(self, frame: FrameType, event: str, value: Any) -> Any:
-        """Follow a call only into the subject."""
-        return self.step if frame.f_code.co_filename in self.files else None
-
-    def step(self, frame: FrameType, event: str, value: Any) -> Any:
-        """One line."""
-        self.lines.setdefault(frame.f_code.co_filename, set()).add(frame.f_lineno)
-        return self.step
+        threading.settrace(None)  # type: ignore[arg-type]
+        lines: dict[str, set[int]] = {}
+        for code in codes:
+            last = max(line for _, _, line in code.co_lines() if line is not None)
+            lines.setdefault(code.co_filename, set()).update(range(code.co_firstlineno, last + 1))
+        self.lines[item.nodeid] = {file: sorted(some) for file, some in lines.items()}
 
 
-def forked(job: Callable[[], int], limit: float) -> int | None:
-    """The exit code of `job` in a process of its own; None where it took too long."""
+class _Hurry:
+    """A pytest plugin: writes down which test is running, and ends it when it takes several times as long as it did."""
+
+    def __init__(self, reach: dict[str, Reach], paper: Path) -> None:
+        self.reach = reach
+        self.paper = paper
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_runtest_call(self, item: Any) -> Iterator[None]:
+        """One test."""
+        self.paper.write_text(item.nodeid)
+        with _Alarm(10 + 5 * self.reach[item.nodeid].seconds, signal.SIG_DFL):
+            yield
+
+
+class _Alarm:
+    """Handles SIGPROF after so many seconds of the processor, unless the block has ended by then."""
+
+    def __init__(self, seconds: float, handler: Any) -> None:
+        self.seconds, self.handler = seconds, handler
+
+    def __enter__(self) -> None:
+        signal.signal(signal.SIGPROF, self.handler)
+        signal.setitimer(signal.ITIMER_PROF, self.seconds)
+
+    def __exit__(self, *_: object) -> None:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def forked(job: Callable[[], int], limit: float) -> int:
+    """The exit code of `job` in a process of its own; SLOW where it took too long."""
     pid = os.fork()
     if pid == 0:
         os.setpgid(0, 0)
@@ -219,85 +176,114 @@ def forked(job: Callable[[], int], limit: float) -> int | None:
         time.sleep(0.02)
     os.killpg(pid, signal.SIGKILL)
     os.waitpid(pid, 0)
-    return None
+    return SLOW
 
 
-def run_tests(tests: list[str], *plugins: Any) -> int:
+def run_tests(subject: Subject, tests: list[str], *plugins: Any) -> int:
     """pytest's exit code."""
-    import pytest
-
+    if not subject.compiled:
+        os.environ["NUMBA_DISABLE_JIT"] = "1"
+        numba.config.DISABLE_JIT = True
     os.chdir(ROOT)
     sys.path.insert(0, str(ROOT / "src"))
-    options = ["-q", "-x", "-p", "no:cacheprovider", "-o", "addopts=--import-mode=importlib"]
+    options = ["-q", "-p", "no:cacheprovider", "-o", "addopts=--import-mode=importlib"]
     return int(pytest.main([*options, *tests], plugins))
 
 
-def reached(files: list[Path], tests: list[str]) -> dict[str, Reach]:
-    """The reach of every test."""
+def told(subject: Subject, tests: list[str], plugin: Any) -> tuple[int, dict[str, Any]]:
+    """pytest's exit code, and what the plugin knows after the tests."""
     with tempfile.NamedTemporaryFile("r", suffix=".json") as paper:
 
         def job() -> int:
-            tracer = _Tracer(set(map(str, files)))
-            code = run_tests(tests, tracer)
-            Path(paper.name).write_text(json.dumps(tracer.found))
+            code = run_tests(subject, tests, plugin)
+            Path(paper.name).write_text(json.dumps(vars(plugin), default=list))
             return code
 
         code = forked(job, 3600.0)
-        if code != 0:
-            raise SystemExit(
-                f"the tests must pass before mutants are made, got exit code {code}: pytest {' '.join(tests)}"
-            )
-        return {name: Reach(*reach) for name, reach in json.loads(paper.read()).items()}
+        return code, json.loads(paper.read() or "{}")
 
 
-def fate(mutant: Mutant, reach: dict[str, Reach]) -> str:
+def judges(subject: Subject, each: float) -> dict[str, Reach]:
+    """The reach of every test that passes in time, and again with the same tests."""
+    code, clock = told(subject, subject.tests, _Clock(each))
+    if code not in (0, 1):
+        raise SystemExit(f"the tests must run before mutants are made, got exit code {code}: {subject.tests}")
+    for name in clock["left_out"]:
+        print(f"no judge (fails unchanged, or takes more than {each:g} s): {name}", flush=True)
+    code, tracer = told(subject, ["-x", *clock["seconds"]], _Tracer(subject.files))
+    if code:
+        raise SystemExit(f"the judges must pass when nothing is changed, got exit code {code}")
+    return {name: Reach(tracer["lines"][name], seconds) for name, seconds in clock["seconds"].items()}
+
+
+def fate(mutant: Mutant, subject: Subject, reach: dict[str, Reach], patience: float) -> str:
     """killed, slow (killed by the clock), survived, or unreached."""
     touching = [name for name, one in reach.items() if mutant.line in one.lines.get(str(mutant.path), ())]
     if not touching:
         touching = [name for name, one in reach.items() if one.lines.get(str(mutant.path))]  # runs at import
     touching.sort(key=lambda name: reach[name].seconds)
-    if not touching:
+    total = list(itertools.accumulate(reach[name].seconds for name in touching))
+    chosen = [name for name, seconds in zip(touching, total, strict=True) if seconds <= patience] or touching[:1]
+    if not chosen:
         return "unreached"
 
-    def job() -> int:
-        sys.meta_path.insert(0, _Finder(mutant))
-        return run_tests(touching)
+    def run(tests: list[str], *finders: Finder) -> tuple[int, str]:
+        with tempfile.NamedTemporaryFile("r") as paper:
 
-    code = forked(job, 60.0 + 6 * sum(reach[name].seconds for name in touching))
-    return "slow" if code is None else "killed" if code else "survived"
+            def job() -> int:
+                sys.meta_path[:0] = finders
+                return run_tests(subject, ["-x", *tests], _Hurry(reach, Path(paper.name)))
+
+            return forked(job, 300.0 + 20 * patience), paper.read()
+
+    code, last = run(chosen, Finder(mutant))
+    if code and last and run([last])[0]:  # a busy machine, not the mutant
+        return fate(mutant, subject, {name: one for name, one in reach.items() if name != last}, patience)
+    return "slow" if code == SLOW else "killed" if code else "survived"
+
+
+def kept(path: Path, subject: Subject, each: float) -> dict[str, Any]:
+    """What is known from before about this code and these tests."""
+    digest = f"{subject.digest()} {each:g}"
+    if path.exists() and (known := json.loads(path.read_text()))["digest"] == digest:
+        return {**known, "reach": {name: Reach(*one) for name, one in known["reach"].items()}}
+    return {"digest": digest, "reach": judges(subject, each), "fates": {}}
 
 
 def main() -> None:
-    """One table and the survivors."""
+    """One line for each survivor, and one for each subject."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("subjects", nargs="+", choices=SUBJECTS)
     parser.add_argument("--sample", type=int, help="so many mutants of each subject, drawn at random (all)")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--file", help="only files with this in their name")
+    parser.add_argument("--file", default="", help="only files with this in their name")
+    parser.add_argument("--tests", nargs="+", help="files of tests to take the judges from (the subject's)")
+    parser.add_argument("--each", type=float, default=20.0, help="a judge takes at most so many seconds (20)")
+    parser.add_argument("--patience", type=float, default=60.0, help="seconds of tests for a mutant (60)")
     args = parser.parse_args()
-    import numba  # noqa: F401  (what is imported here costs the forks nothing)
-    import numpy  # noqa: F401
-    import pytest  # noqa: F401
-    import scipy.optimize  # noqa: F401
-
-    for subject in args.subjects:
-        code, tests = SUBJECTS[subject]
-        files = [code] if code.is_file() else sorted(code.glob("[!_]*.py"))
-        files = [file for file in files if args.file is None or args.file in file.name]
-        reach = reached(files, tests)
-        every = [mutant for file in files for mutant in mutants_of(file)]
+    KEPT.mkdir(parents=True, exist_ok=True)
+    for name in args.subjects:
+        subject, path = SUBJECTS[name], KEPT / f"{name}.json"
+        subject = subject._replace(tests=args.tests or subject.tests)
+        known = kept(path, subject, args.each)
+        every = [mutant for file in subject.files if args.file in file.name for mutant in mutants_of(file)]
         chosen = every
         if args.sample is not None and args.sample < len(every):
             chosen = random.Random(args.seed).sample(every, args.sample)
         count = dict.fromkeys(("killed", "slow", "survived", "unreached"), 0)
         for mutant in chosen:
-            end = fate(mutant, reach)
+            key = f"{mutant.path.name} {mutant.number}"
+            end, patience = known["fates"].get(key, ("survived", 0))
+            if end == "survived" and patience < args.patience:
+                end = fate(mutant, subject, known["reach"], args.patience)
+                known["fates"][key] = end, args.patience
+                path.write_text(json.dumps(known))
             count[end] += 1
             if end in ("survived", "unreached"):
-                print(f"{end}  {mutant.path.relative_to(ROOT)}:{mutant.line}  {mutant.said}", flush=True)
+                print(f"{end}  {mutant.path.relative_to(ROOT)}:{mutant.line}  {mutant.made()[1]}", flush=True)
         dead = count["killed"] + count["slow"]
         share = f"{dead} of {len(chosen)} killed ({100 * dead / len(chosen):.1f} %)"
-        print(f"{subject}: {share}, {len(every)} in all; {count}", flush=True)
+        print(f"{name}: {share}, {len(every)} in all, {len(known['reach'])} tests; {count}", flush=True)
 
 
 if __name__ == "__main__":

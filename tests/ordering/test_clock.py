@@ -29,6 +29,12 @@ def test_the_watcher_sees_the_sign_it_wants_and_may_stop_the_search():
     assert clock.share(0.5).left == 0
 
 
+def test_without_a_unit_the_watcher_sees_what_is_reported():
+    seen = []
+    Clock(60, lambda *state: seen.append(state[:2])).report(2.0, 1.0)
+    assert seen == [(2.0, 1.0)]
+
+
 def test_a_share_ends_with_its_part_and_with_the_whole():
     clock = Clock(60)
     part = clock.share(0.001)

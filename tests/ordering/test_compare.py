@@ -89,3 +89,17 @@ def test_json_holds_everything():
 def test_a_foolish_sample_size_is_refused():
     with pytest.raises(ValueError, match="`num_random` must be an integer of at least 2, got 1"):
         compare(chain(4, 0.5), num_random=1)
+
+
+def test_rules_that_were_cut_short_are_named_and_no_others():
+    done = compare(correlation(10, 3), time_limit=None)
+    assert all(score.complete for score in done.scores)
+    assert done.notes == ()
+    cut = compare(correlation(40, 3), watch=lambda *_: True)
+    unfinished = {score.rule for score in cut.scores if not score.complete}
+    assert {"optimal", "worst"} <= unfinished <= {"optimal", "worst", "first-order", "max-path", "min-path"}
+    said, _, named = cut.notes[-1].partition(": ")
+    assert said == "stopped by request before these were finished"
+    assert set(named.split(", ")) == unfinished
+    assert cut.verdict.startswith("Order matters here: the best order found ends with ")
+    assert "comes closest" not in cut.verdict

@@ -12,6 +12,7 @@ from taskorder.ordering import _firstorder, firstorder
 from taskorder.ordering.clock import Clock
 from taskorder.ordering.constraints import closure, respects
 from taskorder.ordering.firstorder import coefficients, first_order, objective
+from taskorder.theory.perturbation import perturbation
 
 
 def free(size):
@@ -68,6 +69,26 @@ def test_equals_listing(size, seed, mean, rho_out, density, num_learned):
     assert value == pytest.approx(listed(C, precedes, rho_out, learned.tolist()), abs=1e-9)
     assert np.array_equal(C, kept[0])
     assert (precedes == kept[1]).all()
+
+
+@pytest.mark.parametrize("rank", [2, 3])
+def test_listing_cuts_no_branch_too_early_when_similarities_have_both_signs(rank):
+    """A bound that is a little too high goes wrong in one matrix of a hundred: many, of four tasks."""
+    for seed in range(150):
+        rows = np.random.default_rng(seed).standard_normal((4, rank))
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        C = rows @ rows.T
+        np.fill_diagonal(C, 1.0)
+        _, value, exact = first_order(C, np.arange(4), free(4))
+        assert exact
+        assert value == pytest.approx(listed(C, free(4), 1.0, []), abs=1e-9), seed
+
+
+def test_coefficients_are_those_at_the_mean_similarity():
+    C = similarity(6, 1)
+    mean = np.mean([C[i, j] for i, j in itertools.combinations(range(6), 2)])
+    np.testing.assert_allclose(coefficients(C, 0.4), perturbation(6, mean, 0.4).coefficient, rtol=1e-12)
+    assert abs(coefficients(C, 0.4) - perturbation(6, mean + 0.01, 0.4).coefficient).max() > 1e-3
 
 
 @settings(max_examples=15, deadline=None)

@@ -121,6 +121,24 @@ def test_larger_paths_are_allowed_reproducible_and_close_to_the_bound(longest, d
     assert (precedes == kept[1]).all()
 
 
+@pytest.mark.parametrize(("size", "proven"), [(6, True), (7, False)])
+def test_proven_up_to_the_largest_size_of_dynamic_programming(monkeypatch, size, proven):
+    monkeypatch.setattr(path, "EXACT_SIZE", 6)
+    assert extreme_path(symmetric(size, 2), free(size))[2] == proven
+
+
+@pytest.mark.parametrize("longest", [True, False])
+def test_a_larger_path_begins_where_its_start_pays(longest):
+    weight, start = symmetric(30, 4), np.zeros(30)
+    start[7] = 100.0 if longest else -100.0
+    order, length, exact = extreme_path(weight, free(30), start=start, longest=longest)
+    assert not exact
+    assert order[0] == 7
+    assert length == pytest.approx(path_length(weight, order) + start[7])
+    bound = path_bound(weight, start=start, longest=longest)
+    assert (bound - length if longest else length - bound) >= -1e-9
+
+
 def test_a_clock_that_is_over_still_gets_a_path():
     weight = symmetric(80, 0)
     order, length, _ = extreme_path(weight, free(80), clock=Clock(1e-9))

@@ -85,6 +85,15 @@ def test_more_visits_never_hurt_and_the_plan_says_where_they_pay():
     assert solve(np.eye(3), visits=5).notes == (note,)
 
 
+@pytest.mark.parametrize("learned", [(), (2,)])
+@pytest.mark.parametrize("budget", [5, 6])
+def test_the_note_names_the_tasks_that_are_visited_again(learned, budget):
+    plan = solve(correlation(4, 0), visits=budget, learned=learned)
+    again = {task for task in plan.order if plan.order.count(task) > 1 or task in learned}
+    assert plan.notes == (f"visited again: {', '.join(plan.names[task] for task in sorted(again))}",)
+    assert len(again) < 4
+
+
 def test_large_budgets_stay_within_the_time_limit():
     plan = solve(correlation(40, 0), visits=60, time_limit=3)
     assert plan.seconds < 8
