@@ -1,6 +1,7 @@
 """A file is whole or is not there, and what was there before stays until then."""
 
 import os
+from contextlib import contextmanager
 
 import pytest
 
@@ -9,13 +10,18 @@ from taskorder.files import whole_file
 resource = pytest.importorskip("resource")
 
 
-@pytest.fixture
+@contextmanager
 def full_disk():
-    """No file may grow past 100 bytes: the operating system refuses the rest of a write, as on a full disk."""
+    """No file may grow past 100 bytes: the operating system refuses the rest of a write, as on a full disk.
+
+    Only around the write itself: what pytest prints may go into a file, too.
+    """
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_a_file_appears_when_it_is_whole(tmp_path):
@@ -29,10 +35,10 @@ def test_a_file_appears_when_it_is_whole(tmp_path):
     assert path.read_text() == "new"
 
 
-def test_a_full_disk_leaves_what_was_there(tmp_path, full_disk):
+def test_a_full_disk_leaves_what_was_there(tmp_path):
     path = tmp_path / "plan.json"
     path.write_text("old")
-    with pytest.raises(OSError, match="File too large"), whole_file(path) as part:
+    with full_disk(), pytest.raises(OSError, match="File too large"), whole_file(path) as part:
         part.write_bytes(b"x" * 1000)
     assert os.listdir(tmp_path) == ["plan.json"]
     assert path.read_text() == "old"
