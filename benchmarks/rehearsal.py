@@ -70,13 +70,14 @@ def main() -> None:
     if args.plans:
         return calibrate(args, truth)
     found = rehearsed(args, sorted(truth))
-    rows = summarize([gains_of(truth[number], found[number], args) for number in sorted(truth)])
+    gains = [gains_of(truth[number], found[number], args) for number in sorted(truth)]
     settings = {key: value for key, value in vars(args).items() if key not in ("keep", "save", "truth")}
-    result = {"machine": header(), "settings": settings, "sets": sorted(truth), "rows": rows}
+    result = {"machine": header(), "settings": settings, "sets": sorted(truth)}
+    result |= {"rows": summarize(gains), "of_ceiling": of_ceiling(gains)}
     show(result)
     if args.save:
         section = f"{args.dataset}, sets {args.sets}, {args.level}, {100 * args.share:g} %, {args.seeds} seeds"
-        save("rehearsal", {section: rows})
+        save("rehearsal", {section: result["rows"], f"{section}, of the ceiling": result["of_ceiling"]})
 
 
 def arguments() -> argparse.Namespace:
@@ -218,8 +219,21 @@ def summarize(gains: Sequence[Mapping[str, float]]) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: -row["gain"])
 
 
+def of_ceiling(gains: Sequence[Mapping[str, float]]) -> list[dict[str, Any]]:
+    """What share of the ceiling the rehearsal and the rule earn, on the sets whose ceiling is known."""
+    known = [one for one in gains if "ceiling" in one]
+    rows = []
+    for name in (PRIMARY, "periphery-to-core, one seed") if known else ():
+        pair = np.array([(one[name], one["ceiling"]) for one in known])
+        gain, ceiling = pair.mean(axis=0)
+        low, high = bootstrap_interval(pair, lambda x: x[:, :, 0].mean(axis=1) / x[:, :, 1].mean(axis=1))
+        rows.append({"rule": name, "sets": len(known), "gain": float(gain), "ceiling": float(ceiling),
+                     "share": float(gain / ceiling), "share_interval": [low, high]})  # fmt: skip
+    return rows
+
+
 def show(result: Mapping[str, Any]) -> None:
-    """One table."""
+    """One table, and the shares of the ceiling."""
     print(json.dumps(result["machine"]), json.dumps(result["settings"]))
     print(f"{len(result['sets'])} task sets; gains over the mean order, points of test accuracy")
     print(f"{'rule':42s} {'gain':>6s} {'95 % interval':>16s}   {'x p2c':>5s} {'95 % interval':>16s}")
@@ -227,6 +241,10 @@ def show(result: Mapping[str, Any]) -> None:
         gain, ratio = (f"[{row[key][0]:6.2f}, {row[key][1]:6.2f}]" for key in ("interval", "ratio_interval"))
         mark = " *" if row["rule"] == PRIMARY else ""
         print(f"{row['rule']:42s} {row['gain']:6.2f} {gain:>16s}   {row['ratio']:5.2f} {ratio:>16s}{mark}")
+    for row in result["of_ceiling"]:
+        low, high = row["share_interval"]
+        print(f"{row['rule']}: {row['gain']:.2f} of a ceiling of {row['ceiling']:.2f}, {row['share']:.2f} "
+              f"[{low:.2f}, {high:.2f}], on {row['sets']} sets")  # fmt: skip
 
 
 def rehearsed(args: argparse.Namespace, numbers: Sequence[int]) -> dict[int, list[dict[str, Any]]]:

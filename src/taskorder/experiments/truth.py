@@ -71,10 +71,12 @@ class Config(Shared):
     fashion_mnist: int = 100
     cifar10: int = 100
     cifar100_p5: int = 100
+    cifar100_25labels: int = 100
 
 
 QUICK = Config(
-    fashion_mnist=4, cifar10=0, cifar100_p5=0, similarities=("test", "curvature"), fraction=0.02, min_sets=4
+    fashion_mnist=4, cifar10=0, cifar100_p5=0, cifar100_25labels=0,
+    similarities=("test", "curvature"), fraction=0.02, min_sets=4,
 )  # fmt: skip
 
 
