@@ -67,7 +67,8 @@ SUBJECTS = {
     "ordering": Subject(sorted((PACKAGE / "ordering").glob("[!_]*.py")), ["tests/ordering"]),
     "kernels": Subject(sorted((PACKAGE / "ordering").glob("_[!_j]*.py")), ["tests/ordering"], compiled=False),
     "store": Subject(
-        [PACKAGE / "store.py"], ["tests/test_store.py", "tests/test_store_files.py", "tests/execute/test_local.py"]
+        [PACKAGE / "store.py"],
+        [*(f"tests/test_store{part}.py" for part in ("", "_files", "_pages")), "tests/execute/test_local.py"],
     ),
 }
 

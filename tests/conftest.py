@@ -1,7 +1,8 @@
-"""What all tests share: hypothesis without deadlines, the goldens, and a strategy-friendly matrix maker."""
+"""What all tests share: hypothesis without deadlines, the goldens, a strategy-friendly matrix maker, a browser."""
 
 import json
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -33,3 +34,16 @@ def make_correlation() -> Callable[..., np.ndarray]:
         return (matrix + matrix.T) / 2
 
     return make
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium, where it and Playwright are installed."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if found is None:
+        pytest.skip("no Chromium on this machine")
+    with playwright.sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()

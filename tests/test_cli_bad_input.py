@@ -21,6 +21,7 @@ BAD_FILES = {
     "2 x 3": ("1,0,0\n0,1,0\n", "2 rows and 3 columns"),
     "duplicate names": ("A,A\n1,0\n0,1\n", "'A' more than once"),
     "diagonal": ("2,0\n0,1\n", "ones on the diagonal"),
+    "distances": ("0,2\n2,0\n", "got 0 for task 1. Distances are not similarities: 1 - distance often is."),
     "past one": ("1,1.5\n1.5,1\n", "[-1, 1]"),
     "decimal commas": ("1,0,0,5\n0,5,1,0\n", "semicolons"),
 }
@@ -37,7 +38,7 @@ BAD_OPTIONS = {
     "unknown rule": (["--rule", "best"], "best"),
     "few visits": (["--visits", "2"], "visits"),
     "text visits": (["--visits", "many"], "--visits"),
-    "time": (["--time-limit", "0"], "time_limit"),
+    "time": (["--time-limit", "0"], "`--time-limit` must be a positive number"),
     "text time": (["--time-limit", "soon"], "seconds value: 'soon'"),
     "seed": (["--seed", "-1"], "seed"),
     "few weights": (["--weights", "1,2"], "weights"),
@@ -47,8 +48,8 @@ BAD_OPTIONS = {
     "demo and file": (["--demo"], "not both"),
     "unknown option": (["--fast"], "--fast"),
     "short option": (["--out", "x.csv"], "--out"),
-    "line break in learned": (["--learned", "A\nB"], "`learned` must be one line"),
-    "line break in weights": (["--weights", "A=2\nB=3"], "`weights` must be one line"),
+    "line break in learned": (["--learned", "A\nB"], "`--learned` must be one line"),
+    "line break in weights": (["--weights", "A=2\nB=3"], "`--weights` must be one line"),
     "missing weights": (["--weights", "nofile.csv"], "no such file: 'nofile.csv'"),
     "directory of weights": (["--weights", os.path.dirname(__file__)], "a directory"),
 }

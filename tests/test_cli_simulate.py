@@ -86,15 +86,15 @@ def test_an_output_similarity_counts(table, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--order", "cats,bats"], "`order` must name a known task, got 'bats'. Tasks: cats, dogs, owls."),
+        (["--order", "cats,bats"], "`--order` must name a known task, got 'bats'. Tasks: cats, dogs, owls."),
         (["--order", "cats", "--rule", "greedy"], "`--order` and `--rule` must not be given together"),
-        (["--rule", "best"], "`rule` must be one of"),
-        (["--order", "cats", "--seeds", "0"], "`num_seeds` must be a positive integer"),
+        (["--rule", "best"], "`--rule` must be one of"),
+        (["--order", "cats", "--seeds", "0"], "`--seeds` must be a positive integer"),
         (["--order", "cats", "--steps", "many"], "argument --steps: invalid step_count value: 'many'"),
-        (["--order", "cats", "--steps", "-3"], "`steps` must be a positive integer"),
-        (["--order", "cats", "--num-inputs", "0"], "`num_inputs` must be a positive integer"),
-        (["--order", "cats", "--learning-rate", "1"], "`learning_rate` must be above 0 and below"),
-        (["--order", "", "--seeds", "2"], "`order` must name at least one task"),
+        (["--order", "cats", "--steps", "-3"], "`--steps` must be a positive integer"),
+        (["--order", "cats", "--num-inputs", "0"], "`--num-inputs` must be a positive integer"),
+        (["--order", "cats", "--learning-rate", "1"], "`--learning-rate` must be above 0 and below"),
+        (["--order", "", "--seeds", "2"], "`--order` must name at least one task"),
     ],
 )
 def test_bad_input_is_one_line(table, capsys, words, message):

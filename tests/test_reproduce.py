@@ -125,7 +125,7 @@ def test_without_matplotlib_there_are_numbers_and_verdicts(tiny, tmp_path, monke
 
 def test_numbers_that_are_not_finite_are_refused(tiny, tmp_path, capsys):
     assert main(["reproduce", "fig2b", "--results", str(tmp_path), "--set", "scale=nan"]) == 2
-    assert "`--set scale` must be like 1.0, got 'nan'" in capsys.readouterr().err
+    assert "`--set` must give scale a value like 1.0, got 'nan'" in capsys.readouterr().err
     tiny.run_batch = lambda specs: [{"y": float("inf")} for _ in specs]
     assert main(["reproduce", "fig2b", "--results", str(tmp_path)]) == 2
     assert "must hold finite numbers" in capsys.readouterr().err
@@ -163,14 +163,14 @@ def test_the_report_is_made_of_stored_full_size_results(tiny, tmp_path, capsys):
     [
         ([], "Name a figure to reproduce, or all"),
         (["fig8"], "`name` must be an experiment, got 'fig8'. Experiments: fig1c"),
-        (["fig2b", "--partial"], "`--partial` must come without --again, with one of: fig1c, fig5"),
+        (["fig2b", "--partial"], "`--partial` must come without `--again`, with one of: fig1c, fig5"),
         (["fig2b", "--set", "scale"], "`--set` must be KEY=VALUE, got 'scale'"),
         (
             ["fig2b", "--set", "scala=1"],
             "`--set` must name a setting, got 'scala'. Settings: count, scale, powers, word",
         ),
-        (["fig2b", "--set", "count=many"], "`--set count` must be like 4, got 'many'"),
-        (["fig2b", "--set", "powers=1,b"], "`--set powers` must be like 1, got 'b'"),
+        (["fig2b", "--set", "count=many"], "`--set` must give count a value like 4, got 'many'"),
+        (["fig2b", "--set", "powers=1,b"], "`--set` must give powers a value like 1, got 'b'"),
     ],
 )
 def test_bad_input_is_named(tiny, tmp_path, capsys, words, message):

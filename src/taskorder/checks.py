@@ -16,16 +16,52 @@ Ints = NDArray[np.int64]
 
 SYMMETRY_TOLERANCE = 1e-8
 EIGENVALUE_TOLERANCE = 1e-8
+DISTANCES = "Distances are not similarities: 1 - distance often is."
 MAX_TASKS = 2000
 """Beyond this a search step takes seconds and the matrices alone several hundred megabytes."""
+MAX_COUNT = 2**53
+"""Every whole number up to here is a float, too."""
+
+
+def number(value: Any) -> float:
+    """A number as a float; nan for what is none, truth values and texts too; infinite where it is too large.
+
+    >>> number(3), number("3"), number(10**400)
+    (3.0, nan, inf)
+    """
+    if isinstance(value, bool | np.bool_ | str | bytes):
+        return math.nan
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return math.nan
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+
+
+def whole(value: Any) -> int | None:
+    """A whole number as an int; None for what is none, truth values too."""
+    if isinstance(value, bool):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:
+        return None
+
+
+def numbers(value: ArrayLike) -> Floats | None:
+    """A float64 copy of a table or list of numbers; None for what is none, or holds a number too large for a float."""
+    try:
+        return np.array(value, dtype=np.float64, order="C")
+    except (TypeError, ValueError, OverflowError):
+        return None
 
 
 def square_matrix(value: ArrayLike, name: str = "similarity") -> Floats:
     """A float64 copy of a finite, square, nonempty matrix."""
-    try:
-        matrix = np.array(value, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
-        raise ValueError(f"`{name}` must be a square table of numbers, got ragged rows or text.") from None
+    matrix = numbers(value)
+    if matrix is None:
+        raise ValueError(f"`{name}` must be a square table of numbers, got ragged rows, text or too large a number.")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
         shape = " x ".join(map(str, matrix.shape)) or "a single number"
         raise ValueError(f"`{name}` must be a square P x P matrix, got {shape}.")
@@ -43,10 +79,10 @@ def unit_diagonal(matrix: Floats, name: str = "similarity") -> None:
     off = np.abs(np.diagonal(matrix) - 1)
     if off.max() > SYMMETRY_TOLERANCE:
         where = int(off.argmax())
+        fix = "A covariance becomes a correlation when divided by both standard deviations."
         raise ValueError(
             f"`{name}` must have ones on the diagonal, got {matrix[where, where]:.6g} for task {where + 1}. "
-            "A covariance becomes a correlation when divided by both standard deviations; for transfer losses, "
-            "ratios or accuracies use --losses, --transfer or --accuracy."
+            f"{fix if np.diagonal(matrix).any() else DISTANCES}"
         )
 
 
@@ -57,7 +93,7 @@ def correlation_entries(matrix: Floats, name: str = "similarity") -> None:
         row, column = np.unravel_index(np.abs(matrix).argmax(), matrix.shape)
         raise ValueError(
             f"`{name}` must have entries in [-1, 1], got {matrix[row, column]:.6g} at row {row + 1}, "
-            f"column {column + 1}. Distances are not similarities: 1 - distance often is."
+            f"column {column + 1}. {DISTANCES}"
         )
 
 
@@ -98,7 +134,9 @@ def output_entries(value: ArrayLike, num_tasks: int) -> Floats:
     """Co with ones on the diagonal and entries in [-1, 1], not yet known to be a correlation matrix."""
     matrix = square_matrix(value, "output")
     if len(matrix) != num_tasks:
-        raise ValueError(f"`output` must be {num_tasks} x {num_tasks} like `similarity`, got {len(matrix)} rows.")
+        raise ValueError(
+            f"`output` must be {num_tasks} x {num_tasks} like `similarity`, got {len(matrix)} x {len(matrix)}."
+        )
     correlation_entries(matrix, "output")
     return matrix
 
@@ -107,10 +145,9 @@ def task_weights(value: ArrayLike | None, num_tasks: int) -> Floats:
     """The checked importance weights; all ones by default."""
     if value is None:
         return np.ones(num_tasks)
-    try:
-        weights = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise ValueError(f"`weights` must be {num_tasks} numbers, got {value!r}.") from None
+    weights = numbers(value)
+    if weights is None:
+        raise ValueError(f"`weights` must be {num_tasks} numbers, got {value!r}.")
     if weights.shape != (num_tasks,):
         raise ValueError(f"`weights` must hold one number for each of the {num_tasks} tasks, got {weights.size}.")
     if not (weights <= 1e100).all() or (weights < 0).any() or not (weights > 1e-100).any():
@@ -121,10 +158,9 @@ def task_weights(value: ArrayLike | None, num_tasks: int) -> Floats:
 def visit_order(value: Iterable[Any], num_tasks: int, name: str = "order") -> Ints:
     """Task indices in [0, P); repeats and omissions are allowed here."""
     order = list(value)
-    try:
-        indices = [operator.index(task) for task in order]
-    except TypeError:
-        raise ValueError(f"`{name}` must list task indices, got {order!r}.") from None
+    indices = [task for task in map(whole, order) if task is not None]
+    if len(indices) < len(order):
+        raise ValueError(f"`{name}` must list task indices, got {order!r}.")
     bad = [task for task in indices if not 0 <= task < num_tasks]
     if bad:
         raise ValueError(f"`{name}` must list task indices from 0 to {num_tasks - 1}, got {bad[0]}.")
@@ -173,22 +209,16 @@ def seconds_limit(value: float | None, name: str = "time_limit") -> float:
     """A positive time limit; None means no limit."""
     if value is None:
         return math.inf
-    try:
-        seconds = float(value)
-    except (TypeError, ValueError):
-        seconds = 0.0
-    if isinstance(value, bool | str) or not seconds > 0:
+    seconds = number(value)
+    if not seconds > 0:
         raise ValueError(f"`{name}` must be a positive number of seconds or None, got {value!r}.")
     return seconds
 
 
 def seed_number(value: int) -> int:
     """A nonnegative integer seed."""
-    try:
-        seed = operator.index(value)
-    except TypeError:
-        seed = -1
-    if seed < 0:
+    seed = whole(value)
+    if seed is None or seed < 0:
         raise ValueError(f"`seed` must be a nonnegative integer, got {value!r}.")
     return seed
 
@@ -200,32 +230,25 @@ def digest(matrix: Floats) -> str:
 
 def positive_count(value: int, name: str = "num_tasks") -> int:
     """A positive integer."""
-    try:
-        count = operator.index(value)
-    except TypeError:
-        count = 0
-    if count < 1:
+    count = whole(value)
+    if count is None or count < 1:
         raise ValueError(f"`{name}` must be a positive integer, got {value!r}.")
+    if count > MAX_COUNT:
+        raise ValueError(f"`{name}` must be at most 2**53, got {value!r}.")
     return count
 
 
 def similarity_number(value: float, name: str) -> float:
     """One similarity."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = float("nan")
-    if not -1 <= number <= 1:
+    similarity = number(value)
+    if not -1 <= similarity <= 1:
         raise ValueError(f"`{name}` must be a similarity in [-1, 1], got {value!r}.")
-    return number
+    return similarity
 
 
 def progress_number(value: float) -> float:
     """The share of its residual that a task loses in training."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = float("nan")
-    if not 0 < number < 2:
+    progress = number(value)
+    if not 0 < progress < 2:
         raise ValueError(f"`progress` must be above 0 and below 2 (1 is training to convergence), got {value!r}.")
-    return number
+    return progress

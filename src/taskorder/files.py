@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Files that are written whole or not at all, and text out of their bytes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,15 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+
+
+def utf8_text(data: bytes, label: str) -> str:
+    """The text in the bytes of a file that is called `label`, without a byte order mark."""
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        line = data.count(b"\n", 0, problem.start) + 1
+        raise ValueError(f"`{label}` must be UTF-8 text, got an odd byte on line {line}. Save it as UTF-8.") from None
 
 
 @contextmanager

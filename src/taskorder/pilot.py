@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from taskorder.checks import Floats, Ints, positive_count, seed_number
+from taskorder.checks import Floats, Ints, number, positive_count, seed_number, whole
 from taskorder.learners.orders import Beginning, Report, learn_orders
 from taskorder.learners.protocol import Learner, Score, is_learner
 from taskorder.similarity.transfer import transfer_ratios, transfer_similarity
@@ -118,16 +118,21 @@ class TransferTable:
         """The table that `to_json` wrote."""
         try:
             values = json.loads(text)
-            losses, chance = np.array(values["losses"], float), np.array(values["chance"], float)
-            accuracy, examples = values["accuracy"], values["examples"]
             names, seeds = tuple(map(str, values["names"])), tuple(map(int, values["seeds"]))
-            if losses.shape != (len(seeds), len(names), len(names)) or chance.shape != losses.shape:
+            losses, chance = np.array(values["losses"], float), np.array(values["chance"], float)
+            accuracy = None if values["accuracy"] is None else np.array(values["accuracy"], float)
+            examples = values["examples"]
+            examples = None if examples is None else tuple(np.array(one, float) for one in examples)
+            tables, S, P = [losses, chance, *([] if accuracy is None else [accuracy])], len(seeds), len(names)
+            fit = examples is None or [one.shape[:-1] for one in examples] == [(S, P, 3)] * P
+            if len(set(names)) < P:
+                raise ValueError("names that are not unique")
+            if not fit or any(table.shape != (S, P, P) for table in tables):
                 raise ValueError("tables of another size")
-            return cls(
-                names, losses, chance, None if accuracy is None else np.array(accuracy, float), seeds,
-                tuple(values["notes"]), None if examples is None else tuple(np.array(one, float) for one in examples),
-            )  # fmt: skip
-        except (KeyError, TypeError, ValueError) as problem:
+            if not all(np.isfinite(table).all() for table in (*tables, *(examples or ()))):
+                raise ValueError("numbers that are not finite")
+            return cls(names, losses, chance, accuracy, seeds, tuple(map(str, values["notes"])), examples)
+        except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as problem:
             reason = str(problem) or type(problem).__name__
             raise ValueError(f"`text` must be JSON written by TransferTable.to_json, got: {reason}.") from None
 
@@ -145,8 +150,8 @@ def pilot_sample(
     >>> np.bincount(pilot_sample([task], 0.12)[0].targets).tolist()
     [3, 9]
     """
-    counted = isinstance(size, int | np.integer) and not isinstance(size, bool)
-    if isinstance(size, bool | str) or not (size >= 1 if counted else 0 < size <= 1):
+    counted = whole(size) is not None
+    if not (number(size) >= 1 if counted else 0 < number(size) <= 1):
         raise ValueError(
             f"`pilot` must be a share above 0 and up to 1.0 or a whole number of examples a task, got {size!r}."
         )

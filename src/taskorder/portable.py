@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from taskorder._version import __version__
-from taskorder.checks import seed_number, task_names, visit_order
+from taskorder.checks import seed_number, task_names, visit_order, whole
 from taskorder.records import Plan
 
 SCHEMA = 1
@@ -112,7 +112,7 @@ class PortableOrder:
     def groups_in_order(self) -> tuple[tuple[int, ...], ...]:
         """The class groups from the first task learned to the last; every task must come once and own its classes."""
         if not self.class_groups:
-            raise ValueError("`class_groups` must list the classes of each task, got none. Add them with --classes.")
+            raise ValueError("`class_groups` must list the classes of each task, got none. Give `class_groups`.")
         if sorted(self.sequence) != list(range(len(self.names))):
             raise ValueError(
                 f"`order` must visit each of the {len(self.names)} tasks once to become a class order, "
@@ -156,7 +156,7 @@ class PortableOrder:
         """The record that `to_json` wrote; unknown and missing keys are refused, so that nothing is lost unseen."""
         try:
             data = json.loads(text)
-        except (json.JSONDecodeError, RecursionError) as problem:
+        except (ValueError, RecursionError) as problem:
             raise ValueError(f"`order.json` must be JSON, got a parse error: {problem}.") from None
         if not isinstance(data, dict):
             raise ValueError(f"`order.json` must hold one object, got {type(data).__name__}.")
@@ -244,10 +244,15 @@ def _groups(
         if odd:
             raise ValueError(f"`class_groups` must have the task names as keys, got a difference: {odd[0]!r}.")
         groups = [groups[name] for name in names]
+    given: list[list[Any]]
     try:
-        return tuple(tuple(operator.index(label) for label in group) for group in groups)
+        given = [list(group) for group in groups]
     except TypeError:
-        raise ValueError(f"`class_groups` must list class ids for each task, got {groups!r}.") from None
+        given = [[None]]
+    found = tuple(tuple(label for label in map(whole, group) if label is not None) for group in given)
+    if list(map(len, found)) != list(map(len, given)):
+        raise ValueError(f"`class_groups` must list class ids for each task, got {groups!r}.")
+    return found
 
 
 def _indices(tasks: Iterable[Any], names: tuple[str, ...]) -> list[int]:

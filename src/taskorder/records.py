@@ -183,7 +183,7 @@ class Plan:
         """The plan that `to_json` wrote."""
         try:
             data = json.loads(text)
-        except (json.JSONDecodeError, RecursionError) as problem:
+        except (ValueError, RecursionError) as problem:
             raise ValueError(f"`text` must be JSON written by Plan.to_json, got a parse error: {problem}.") from None
         known = {f.name for f in fields(cls)}
         if not isinstance(data, dict) or not known - _SINCE_PILOTS <= set(data) <= known:

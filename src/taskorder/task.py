@@ -215,7 +215,7 @@ def _numbers(value: Any, where: str) -> NDArray[Any]:
         array = np.asarray(value)
         if array.dtype == object:
             array = array.astype(np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{where} must be {advice}, got ragged rows, text or {type(value).__name__}.") from None
     if array.ndim and not len(array):
         raise ValueError(f"{where} must have at least one example, got none. Leave an empty task out.")

@@ -119,7 +119,7 @@ def test_a_store_and_its_export_say_the_same(here, capsys):
     assert report(capsys, "a.csv", "--where", "set=1", "--used", "emu>cat>owl") == found
     for file in ("a.sqlite", "a.csv"):
         assert main(["audit", file]) == 2
-        assert "Choose one with `where`: set=0" in capsys.readouterr().err
+        assert "Choose one with `--where`: set=0" in capsys.readouterr().err
 
 
 def test_one_seed_is_said_plainly(here, capsys):
@@ -135,12 +135,12 @@ def test_one_seed_is_said_plainly(here, capsys):
     [
         (["no.csv"], "`no.csv` must be a readable file, got: No such file"),
         (["."], "`.` must be a readable file, got: Is a directory"),
-        (["results.csv", "--used", "0>1"], "`used` must name an order of the results, got '0>1'"),
-        (["results.csv", "--compare", "0>1>2", "x"], "`compare` must name an order of the results, got 'x'"),
+        (["results.csv", "--used", "0>1"], "`--used` must name an order of the results, got '0>1'"),
+        (["results.csv", "--compare", "0>1>2", "x"], "`--compare` must name an order of the results, got 'x'"),
         (["results.csv", "--difference", "0"], "`--difference` must be above 0 and below 100 points, got 0"),
         (["results.csv", "--difference", "nan"], "`--difference` must be above 0 and below 100 points, got nan"),
         (["results.csv", "--where", "seed"], "`--where` must be COLUMN=VALUE, got 'seed'"),
-        (["results.csv", "--where", "color=red"], "`where` must name a column, got 'color'"),
+        (["results.csv", "--where", "color=red"], "`--where` must name a column, got 'color'"),
         (["results.csv", "--seed", "-1"], "`seed` must be a nonnegative integer"),
         (["bad.csv"], "got 'oops' on line 3"),
         (["empty.sqlite"], "`empty.sqlite` must hold finished runs of `taskorder run`, got none"),

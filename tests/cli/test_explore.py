@@ -94,7 +94,7 @@ def test_a_port_in_use_is_one_line_with_the_fix(capsys):
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.startswith(f"taskorder: error: `--port` must be free to listen on, got {port}: ")
-    assert said.err.endswith("Choose another, or --port 0 for any free one.\n")
+    assert said.err.endswith("Choose another, or 0 for any free one.\n")
 
 
 @pytest.mark.parametrize(

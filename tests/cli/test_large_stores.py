@@ -1,6 +1,7 @@
 """`taskorder status` and `taskorder export` read a store of any size in the same memory."""
 
 import csv
+import gzip
 import json
 import tracemalloc
 from dataclasses import asdict, replace
@@ -34,6 +35,17 @@ def store_of(path, count):
     return path
 
 
+def store_of_one_config(path, count):
+    """One that has half of its runs; the others have failed."""
+    specs = settings.specs(replace(CONFIG, num_sets=count))
+    with Store(path) as store:
+        store._db.execute("pragma synchronous = off")  # a commit for each failure
+        store.put(specs[::2], [RESULT] * len(specs[::2]), 1.0, device="cpu: test")
+        for spec in specs[1::2]:
+            store.fail(spec, "RuntimeError: out\nof luck")
+    return path
+
+
 def peak(words):
     tracemalloc.start()
     try:
@@ -43,17 +55,49 @@ def peak(words):
         tracemalloc.stop()
 
 
-@pytest.mark.parametrize("words", [("status",), ("status", "--json"), ("export", "-o", "out.csv")])
-def test_memory_does_not_grow_with_the_store(tmp_path, monkeypatch, words, capsys):
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (store_of, ("status",)),
+        (store_of, ("status", "--json")),
+        (store_of, ("export", "-o", "out.csv")),
+        (store_of_one_config, ("status", "--json")),
+        (store_of_one_config, ("export", "-o", "out.csv.gz", "--whole")),
+    ],
+)
+def test_memory_does_not_grow_with_the_store(tmp_path, monkeypatch, make, words, capfd):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(taskorder.store, "PAGE", 20)
     monkeypatch.setattr(taskorder.store, "PIECE", 1000)
     command, *options = words
-    stores = [str(store_of(tmp_path / str(count), count)) for count in (200, 2000)]
+    stores = [str(make(tmp_path / str(count), count)) for count in (200, 2000)]
     peak([command, stores[0], *options])  # imports
     small, large = (peak([command, store, *options]) for store in stores)
-    assert large < small + 60_000  # the digests alone would take 200,000
-    capsys.readouterr()
+    assert large < small + 120_000  # buffers; the digests alone would take 200,000
+    capfd.readouterr()
+
+
+@pytest.mark.parametrize("count", [1, 2, 60])
+def test_all_failures_are_listed_in_one_document(tmp_path, count, capsys, monkeypatch):
+    monkeypatch.setattr(taskorder.store, "PAGE", 20)
+    path = str(store_of_one_config(tmp_path / "s", count))
+    assert main(["status", path, "--json"]) == 0
+    said = capsys.readouterr().out
+    found = json.loads(said)
+    assert said == json.dumps(found, indent=2) + "\n"
+    assert list(found) == ["configs", "failures", "device", "version", "inputs"]
+    assert sorted(failure["params"]["set"] for failure in found["failures"]) == list(range(1, count, 2))
+    assert {failure["error"] for failure in found["failures"]} <= {"RuntimeError: out\nof luck"}
+
+
+def test_everything_of_one_config_is_written_in_order(tmp_path):
+    path = store_of_one_config(tmp_path / "s", 60)
+    assert main(["export", str(path), "-o", str(tmp_path / "s.csv.gz"), "--whole"]) == 0
+    found = json.loads((tmp_path / "s.json").read_text())
+    assert [run["set"] for run in found["runs"]] == list(range(0, 60, 2))
+    assert (tmp_path / "s.json").read_text() == json.dumps(found, separators=(",", ":")) + "\n"
+    with gzip.open(tmp_path / "s.csv.gz", "rt", newline="") as file:
+        assert [int(row["set"]) for row in csv.DictReader(file)] == [number for number in range(0, 60, 2) for _ in "ab"]
 
 
 def test_what_is_said_of_requests_that_overlap(tmp_path, capsys):

@@ -240,7 +240,7 @@ def test_bad_inputs_get_one_line(capsys, here):
     assert "--demo" in refused(capsys)
     assert "not both" in refused(capsys, "table.csv", "--demo")
     assert "`--set` must be left out for a matrix" in refused(capsys, "table.csv", "--set", "0")
-    assert "`rule` must be one of" in refused(capsys, "table.csv", "--rule", "nonsense")
+    assert "`--rule` must be one of" in refused(capsys, "table.csv", "--rule", "nonsense")
     assert "known task" in refused(capsys, "table.csv", "--first", "nobody")
 
 

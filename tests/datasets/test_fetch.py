@@ -110,6 +110,7 @@ def test_check_sees_counts_and_changes(source, cifar10):
 
 def test_check_finds_what_is_in_a_folder(fashion, tmp_path):
     findings = check_folder(fashion)
+    assert check_folder(fashion / "fashion-mnist") == findings
     assert [finding.name for finding in findings] == ["fashion-mnist"]
     assert "must have 6000 train images of each class, got 2 of 'T-shirt/top'" in findings[0].problem
     (tmp_path / "x.csv").write_text("1,a\n2,a\n3,a\n")

@@ -1,7 +1,6 @@
-"""A real explorer in a thread or in a process of its own, and a real browser."""
+"""A real explorer in a thread or in a process of its own, and pages of it in a real browser."""
 
 import os
-import shutil
 import subprocess
 import sys
 import threading
@@ -49,19 +48,6 @@ def address() -> Iterator[str]:
     process.stdout.close()
     process.terminate()
     process.wait(timeout=START_SECONDS)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Chromium, where it and Playwright are installed."""
-    playwright = pytest.importorskip("playwright.sync_api")
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if found is None:
-        pytest.skip("no Chromium on this machine")
-    with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        yield chromium
-        chromium.close()
 
 
 def new_page(browser: Any, **options: Any) -> Any:

@@ -27,6 +27,12 @@ def face(page, task):
     return page.locator(f"li[data-task='{task}'] .face")
 
 
+def enter(page, field, text):
+    """Type into a field of the task that is open."""
+    page.fill(f"[data-field={field}]", text)
+    page.keyboard.press("Enter")
+
+
 def drag(page, task, onto, *, steps=8):
     start, end = face(page, task).bounding_box(), face(page, onto).bounding_box()
     page.mouse.move(start["x"] + 90, start["y"] + start["height"] / 2)

@@ -11,7 +11,7 @@ pytest.importorskip("playwright")
 
 from playwright.sync_api import expect
 
-from .page import big, drag, expect_order, face, order, shown, upload
+from .page import big, drag, enter, expect_order, face, order, shown, upload
 
 
 def test_markup_in_names_stays_text(load, tmp_path):
@@ -38,11 +38,9 @@ def test_markup_in_names_stays_text(load, tmp_path):
 def test_rename_one_and_all(load):
     page = load("chain", 3)
     face(page, 1).click()
-    page.fill("[data-field=name]", "A")
-    page.keyboard.press("Enter")
+    enter(page, "name", "A")
     expect(page.locator("#problem")).to_contain_text('Names must be unique, got "A" more than once.')
-    page.fill("[data-field=name]", "dogs & cats")
-    page.keyboard.press("Enter")
+    enter(page, "name", "dogs & cats")
     expect(page.locator("li[data-task='1'] .name")).to_have_text("dogs & cats")
     page.click("#rename")
     page.fill("#names", "x\ny")
@@ -58,8 +56,7 @@ def test_a_link_restores_everything(load, open_page):
     page = load("ring", 6)
     face(page, 2).click()
     page.click("[data-field=first]")
-    page.fill("[data-field=weight]", "2.5")
-    page.keyboard.press("Enter")
+    enter(page, "weight", "2.5")
     page.click("#compare-tools button")
     page.click("#optimal")
     expect(page.locator("#detail")).to_contain_text("found by search")

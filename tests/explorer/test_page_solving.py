@@ -10,7 +10,7 @@ pytest.importorskip("playwright")
 
 from playwright.sync_api import expect
 
-from .page import big, drag, expect_order, face, order, shown, upload
+from .page import big, drag, enter, expect_order, face, order, shown, upload
 
 
 def test_constraints_by_clicking_reach_the_solver(load):
@@ -27,8 +27,7 @@ def test_constraints_by_clicking_reach_the_solver(load):
     face(page, 2).focus()
     page.keyboard.press("Alt+Home")
     expect(page.locator("#broken")).to_have_text("This order breaks a constraint: C last.")
-    page.fill("[data-field=weight]", "3")
-    page.keyboard.press("Enter")
+    enter(page, "weight", "3")
     expect(page.locator("#constraints")).to_contain_text("C weighs 3")
     page.click("#optimal")
     plan = solve(chain(5, 0.7), before=[("A", "E")], last="C", weights=[1, 1, 3, 1, 1])

@@ -24,17 +24,18 @@ from typing import Any
 Mutation = Callable[[bytes, Random], bytes]
 
 WORDS = (
-    b"nan", b"inf", b"-1", b"1e999", b"1e-400", b"1" + b"0" * 12, b"9" * 5000, b"0x10", b"1_000", b"1,5", b"", b" ",
-    b"\t", b"\n", b"\r\n", b"\r", b"\0", b"\xef\xbb\xbf", b"\xff\xfe", b'"', b"'", b",", b";", b"=", b"#", b">", b"->",
-    b"[", b"]", b"{", b"}", b"[" * 20_000, b'{"a":' * 20_000, b"null", b"true", b"label", b"accuracy", b"A",
-    "\u00e9\u4e2d\u202e".encode(), b"\x1f\x8b", b"PK\x03\x04", b"\x93NUMPY", b"\x80\x04", b"../", b"\xff\xff\xff\xff",
-    b"\x7f\xff\xff\xff",
+    b"nan", b"inf", b"-1", b"1e999", b"1e-400", b"1" + b"0" * 12, b"7" * 400, b"9" * 5000, b"0x10", b"1_000", b"1,5",
+    b"", b" ", b"\t", b"\n", b"\r\n", b"\r", b"\0", b"\xef\xbb\xbf", b"\xff\xfe", b'"', b"'", b",", b";", b"=", b"#",
+    b">", b"->", b"[", b"]", b"{", b"}", b"[" * 20_000, b'{"a":' * 20_000, b"null", b"true", b"label", b"accuracy",
+    b"A", "\u00e9\u4e2d\u202e".encode(), b"\x1f\x8b", b"PK\x03\x04", b"\x93NUMPY", b"\x80\x04", b"../",
+    b"\xff\xff\xff\xff", b"\x7f\xff\xff\xff",
 )  # fmt: skip
 """What breaks readers of text, and the first bytes of every format that is told apart by them."""
 
 VALUES: tuple[Any, ...] = (
-    None, True, 0, -1, 1, 2**31, 2**63, 2**64, 10**12, -(10**400), 0.5, -0.0, 1e308, float("nan"), float("inf"), "",
-    "A", "nan", "1", "x" * 5000, "a\nb", "\ud800", "\u202e", [], [[]], {}, {"a": 1}, [1, "a"], [None], [[[[[[]]]]]],
+    None, True, 0, -1, 1, 2**31, 2**63, 2**64, 10**12, 10**400, -(10**400), 0.5, -0.0, 1e308, float("nan"),
+    float("inf"), "", "A", "nan", "1", "x" * 5000, "a\nb", "\ud800", "\u202e", [], [[]], {}, {"a": 1}, [1, "a"], [None],
+    [[[[[[]]]]]],
 )  # fmt: skip
 """What may stand where a JSON file has something else."""
 

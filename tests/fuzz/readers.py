@@ -48,6 +48,7 @@ from .seeds import (
     stores,
     tables,
     text_tables,
+    transfer_tables,
     zips,
 )
 
@@ -116,6 +117,12 @@ def weights(path: Path) -> object:
     from taskorder.similarity.tables import read_weights
 
     return read_weights(str(path), NAMES)
+
+
+def transfer_table(path: Path) -> object:
+    from taskorder.pilot import TransferTable
+
+    return TransferTable.from_json(path.read_text(encoding="utf-8-sig", errors="replace"))
 
 
 # Settings
@@ -282,6 +289,7 @@ READERS = {
         Reader("NPY table", ".npy", npys, NPY, table),
         Reader("NPZ table", ".npz", zips, ZIP, table),
         Reader("weights", ".txt", lambda: [b"cats=2\ndogs=1\n", b"task,weight\ncats,1\n", b"1\n2\n3\n"], TEXT, weights),
+        Reader("transfer table", ".json", transfer_tables, JSON, transfer_table),
         Reader("plan", ".csv", tables, TEXT, command("plan", "FILE", *FAST), 5),
         Reader(
             "plan --losses", ".csv", text_tables, TEXT,

@@ -10,6 +10,7 @@ import itertools
 import json
 import tarfile
 import tempfile
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -17,6 +18,7 @@ import numpy as np
 
 from taskorder import solve
 from taskorder.cli import main
+from taskorder.pilot import TransferTable
 from taskorder.portable import PortableOrder
 from taskorder.records import RunSpec
 from taskorder.store import Store
@@ -91,6 +93,13 @@ def specs() -> list[bytes]:
 def plans() -> list[bytes]:
     plan = solve(TABLE, names=NAMES, before=[("cats", "dogs")], weights=[1, 2, 1])
     return [plan.to_json().encode(), solve(TABLE, "worst", learned=["A"]).to_json(indent=None).encode()]
+
+
+@cache
+def transfer_tables() -> list[bytes]:
+    losses = np.array([TABLE])
+    whole = TransferTable(NAMES, losses, 1 + losses, losses, (0,), ("a note",), (np.ones((1, 3, 3, 2)),) * 3)
+    return [table.to_json().encode() for table in (whole, replace(whole, accuracy=None, examples=None))]
 
 
 @cache

@@ -12,6 +12,7 @@ from taskorder.cli import main
 from taskorder.datasets import load
 from taskorder.neural.config import read_config
 from taskorder.neural.kept import load_kept
+from taskorder.pilot import TransferTable
 from taskorder.portable import PortableOrder
 from taskorder.records import Plan, RunSpec
 from taskorder.reproduce import read
@@ -69,6 +70,39 @@ def test_deep_toml(tmp_path):
         read_config(tmp_path / "c.toml")
 
 
+@pytest.mark.parametrize("key", ["learning_rate", "fraction"])
+def test_a_config_with_a_number_of_four_hundred_digits(key, tmp_path):
+    (tmp_path / "c.toml").write_text(f"{key} = 1{'0' * 400}")
+    with pytest.raises(ValueError, match=f"`{key}` must be .*, got inf"):
+        read_config(tmp_path / "c.toml")
+
+
+def test_class_ids_that_are_truth_values():
+    plan = Plan.from_json(readers.plans()[0].decode())
+    with pytest.raises(ValueError, match="`class_groups` must list class ids for each task"):
+        PortableOrder.from_plan(plan, class_groups=[[True], [False], [2]])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"losses": [[[10**400] * 3] * 3]},
+        {"chance": [[[float("nan")] * 3] * 3]},
+        {"accuracy": [[[0.5] * 3] * 2]},
+        {"examples": [[[[1.0]]]] * 3},
+        {"names": ["cats", "cats", "dogs"]},
+        {"names": 3},
+        {"seeds": ["x"]},
+    ],
+)
+def test_transfer_tables_that_are_damaged(change):
+    whole = json.loads(readers.transfer_tables()[0])
+    with pytest.raises(ValueError, match=r"`text` must be JSON written by TransferTable\.to_json, got"):
+        TransferTable.from_json(json.dumps({**whole, **change}))
+    with pytest.raises(ValueError, match=r"`text` must be JSON written by TransferTable\.to_json, got"):
+        TransferTable.from_json("[" * 100_000)
+
+
 def test_a_class_order_of_a_trillion_classes(tmp_path):
     whole = json.loads(readers.orders()[0])
     whole["class_groups"][0][0], whole["num_classes"] = 10**12, 10**12 + 1
@@ -80,6 +114,12 @@ def test_an_error_of_four_hundred_digits():
     whole = json.loads(readers.orders()[0])
     with pytest.raises(ValueError, match="`predicted_error` must be a finite number"):
         PortableOrder.from_json(json.dumps({**whole, "predicted_error": 10**400}))
+
+
+@pytest.mark.parametrize("read", [Plan.from_json, PortableOrder.from_json])
+def test_integers_of_thousands_of_digits(read):
+    with pytest.raises(ValueError, match=r"must be JSON.*, got a parse error"):
+        read('{"order": ' + "9" * 5000 + "}")
 
 
 @pytest.mark.parametrize(("key", "value"), [("order", 3), ("error_path", [1.0]), ("names", None), ("notes", True)])
@@ -143,6 +183,8 @@ CHANGES = {
     "no orders": lambda result: result["beginnings"].__setitem__(1, "7"),
     "a beginning twice": lambda result: result["beginnings"].__setitem__(1, "1"),
     "a row too few": lambda result: result["accuracy"].pop(),
+    "a number of four hundred digits": lambda result: result["accuracy"][0].__setitem__(0, 10**400),
+    "such a similarity": lambda result: result["similarities"]["test"]["loss"][0].__setitem__(1, -(10**400)),
     "text among numbers": lambda result: result["accuracy"][0].__setitem__(0, "1"),
     "an odd similarity": lambda result: result["similarities"]["test"]["loss"].pop(),
 }

@@ -1,8 +1,7 @@
-"""What the tests of the report share: a plan's page, a store with known numbers, a browser."""
+"""What the tests of the report share: a plan's page and a store with known numbers."""
 
 import itertools
 import json
-import shutil
 
 import numpy as np
 import pytest
@@ -83,16 +82,3 @@ def accuracy(way, task, seed=0):
         return 0.5
     lift = 0.05 if way == (0, 1, 2) else 0.0
     return 1 - 0.1 * (len(way) - 1 - way.index(task)) - 0.01 * task - 0.001 * seed + lift
-
-
-@pytest.fixture(scope="session")
-def browser():
-    """Debian's Chromium, or whatever is called chromium here."""
-    playwright = pytest.importorskip("playwright.sync_api")
-    program = shutil.which("chromium")
-    if program is None:
-        pytest.skip("chromium is not installed")
-    with playwright.sync_playwright() as tools:
-        found = tools.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        yield found
-        found.close()

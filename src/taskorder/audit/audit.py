@@ -32,6 +32,7 @@ from taskorder.audit.disparity import Disparity, disparities
 from taskorder.audit.power import Needs, needs
 from taskorder.audit.results import Results
 from taskorder.audit.verdict import lines_of, verdict_of
+from taskorder.checks import number
 
 
 @dataclass(frozen=True)
@@ -91,8 +92,8 @@ def audit_results(
     >>> print(audit_results(results).verdict)  # doctest: +NORMALIZE_WHITESPACE
     Order matters: it makes ...
     """
-    if not 0 < difference < 1:
-        raise ValueError(f"`difference` must be above 0 and below 1 (0.01 is one point), got {difference}.")
+    if not 0 < number(difference) < 1:
+        raise ValueError(f"`difference` must be above 0 and below 1 (0.01 is one point), got {difference!r}.")
     whole = results.accuracy.mean(axis=2)
     design, rows, columns = design_of(whole)
     table, orders = whole[np.ix_(rows, columns)], tuple(results.orders[row] for row in rows)

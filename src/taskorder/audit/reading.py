@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO
 
 from taskorder.audit.results import Results, Row, needed_columns, results_from_rows
+from taskorder.files import utf8_text
 
 MAX_BYTES = 2**30
 
@@ -37,11 +38,7 @@ def _text(path: str) -> str:
         raise ValueError(f"`{path}` must be a readable file, got: {reason}.") from None
     if len(data) > MAX_BYTES:
         raise ValueError(f"`{path}` must have at most {MAX_BYTES // 2**20} MB, got more. Keep the last step of a run.")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as problem:
-        line = data.count(b"\n", 0, problem.start) + 1
-        raise ValueError(f"`{path}` must be UTF-8 text, got an odd byte on line {line}.") from None
+    return utf8_text(data, path)
 
 
 def _contents(path: Path) -> bytes:

@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from taskorder.cli.inputs import called
+
 if TYPE_CHECKING:
     from taskorder.audit.audit import Audit
     from taskorder.audit.results import Results
@@ -27,13 +29,14 @@ def audited(args: argparse.Namespace, read: Callable[[dict[str, str]], Results])
 
     if not 0 < args.difference < 100:
         raise ValueError(f"`--difference` must be above 0 and below 100 points, got {args.difference:g}.")
-    return audit_results(
-        read(dict(map(_pair, args.where))),
-        used=args.used,
-        compare=[(a, b) for a, b in args.compare],
-        difference=args.difference / 100,
-        seed=seed_number(args.seed),
-    )
+    with called(where="--where", used="--used", compare="--compare"):
+        return audit_results(
+            read(dict(map(_pair, args.where))),
+            used=args.used,
+            compare=[(a, b) for a, b in args.compare],
+            difference=args.difference / 100,
+            seed=seed_number(args.seed),
+        )
 
 
 def _pair(text: str) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from taskorder.cli.inputs import FILES
+from taskorder.cli.inputs import FILES, called
 from taskorder.cli.output import say, write
 
 PORT = 8321
@@ -59,7 +59,9 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
         from taskorder.similarity.tables import read_similarity
 
         start = plans.matrix_payload(*read_similarity(args.file), _source(args.file))
-    with server.listen(args.port) as listening:
+    with called(port="--port"):
+        listening = server.listen(args.port)
+    with listening:
         address = f"http://{server.ADDRESS}:{listening.getsockname()[1]}/"
         code = write(f"{address}\n")
         say("serving the explorer to this machine; Ctrl-C ends it")

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -26,6 +28,32 @@ that has learned the task of the row does on the task of the column:
 similarity = 1 - (sqrt(ratio from A to B) + sqrt(ratio from B to A)) / 2, where
 an accuracy stands for the loss 1 - accuracy. Rows and columns have one order.
 """
+
+
+WISHES = ("weights", "before", "first", "last", "learned")
+OPTIONS = {name: f"--{name.replace('_', '-')}" for name in (*WISHES, "rule", "visits", "time_limit", "seed", "chance")}
+"""What commands that plan call the parameters of the library."""
+
+
+@contextmanager
+def called(**options: str) -> Iterator[None]:
+    """Around a call of the library: its refusals name the options that gave its parameters, `--port` for `port`.
+
+    >>> with called(port="--port"):
+    ...     raise ValueError("`port` must be free.")
+    Traceback (most recent call last):
+    ...
+    ValueError: `--port` must be free.
+    """
+    try:
+        yield
+    except ValueError as problem:
+        if type(problem) is not ValueError:
+            raise
+        text = str(problem)
+        for name, option in options.items():
+            text = text.replace(f"`{name}`", f"`{option}`")
+        raise ValueError(text) from None
 
 
 def add_table(parser: argparse.ArgumentParser) -> None:
@@ -98,12 +126,19 @@ def asked(args: argparse.Namespace) -> tuple[Floats, dict[str, Any], tuple[str, 
 
 def similarity_of(args: argparse.Namespace, table: Floats, names: tuple[str, ...]) -> tuple[Floats, tuple[str, ...]]:
     """The similarity that FILE holds, or what its transfer table shows, and notes on the way there."""
+    from taskorder.checks import unit_diagonal
     from taskorder.similarity.transfer import accuracy_ratios, bounded, transfer_ratios, transfer_similarity
 
     kind = next((name for name in ("losses", "transfer", "accuracy") if getattr(args, name)), None)
     if args.chance is not None and kind not in ("losses", "accuracy"):
         raise ValueError("`--chance` must come with --losses or --accuracy, got neither.")
     if kind is None:
+        try:
+            unit_diagonal(table)
+        except ValueError as problem:
+            raise ValueError(
+                f"{problem} For transfer losses, ratios or accuracies use --losses, --transfer or --accuracy."
+            ) from None
         return table, ()
     if args.demo:
         raise ValueError(f"`--{kind}` must come with a FILE, got --demo, which is a table of similarities.")

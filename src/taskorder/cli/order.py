@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from taskorder.cli.inputs import called
 from taskorder.cli.output import CANNOT_WRITE, say
 from taskorder.files import whole_file
 
@@ -69,12 +70,13 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     from taskorder.adapters import settings, usage
 
     order = _read(args)
-    if args.to is None:
-        text = order.to_json() + "\n"
-    elif args.json:
-        text = json.dumps(settings(order, args.to), indent=2, default=lambda array: array.tolist()) + "\n"
-    else:
-        text = usage(order, args.to)
+    with called(class_groups="--classes", framework="--to"):
+        if args.to is None:
+            text = order.to_json() + "\n"
+        elif args.json:
+            text = json.dumps(settings(order, args.to), indent=2, default=lambda array: array.tolist()) + "\n"
+        else:
+            text = usage(order, args.to)
     if args.output is None:
         return 0, text
     try:
@@ -108,13 +110,14 @@ def _read(args: argparse.Namespace) -> PortableOrder:
         return PortableOrder.from_json(text)
     if not isinstance(found, dict) or "error_path" not in found:
         raise ValueError(f"`{args.file}` must be a plan (taskorder plan --json) or an order.json, got other JSON.")
-    return PortableOrder.from_plan(
-        Plan.from_json(text),
-        class_groups=() if args.classes is None else _classes(args.classes),
-        class_names=() if args.class_names is None else _text(args.class_names).splitlines(),
-        num_classes=args.num_classes,
-        training_seeds=() if args.training_seeds is None else _seeds(args.training_seeds),
-    )
+    with called(class_groups="--classes", class_names="--class-names", num_classes="--num-classes"):
+        return PortableOrder.from_plan(
+            Plan.from_json(text),
+            class_groups=() if args.classes is None else _classes(args.classes),
+            class_names=() if args.class_names is None else _text(args.class_names).splitlines(),
+            num_classes=args.num_classes,
+            training_seeds=() if args.training_seeds is None else _seeds(args.training_seeds),
+        )
 
 
 def _classes(value: str) -> Any:

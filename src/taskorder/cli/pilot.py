@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from taskorder.cli.inputs import add_wishes, wishes_of
+from taskorder.cli.inputs import OPTIONS, add_wishes, called, wishes_of
 from taskorder.cli.onray import add_ray, on_ray, share_of
 from taskorder.cli.output import CANNOT_WRITE, INTERRUPTED, page, say
 from taskorder.files import whole_file
@@ -102,9 +102,12 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
 
     workers = share_of(args)
     spec = read_spec(args.tasks) if args.tasks else TaskSpec(column=args.column)
-    tasks, notes = read_tasks(args.data, spec)
+    options = {} if args.tasks else {"tasks": "--tasks", "column": "--column"}  # else they are keys of the file
+    with called(name_or_path="DATA", **options):
+        tasks, notes = read_tasks(args.data, spec)
     name = args.learner or default_name()
-    learner = named_learner(name, tasks, epochs=args.epochs, batch_size=args.batch_size)
+    with called(name="--learner", epochs="--epochs", batch_size="--batch-size"):
+        learner = named_learner(name, tasks, epochs=args.epochs, batch_size=args.batch_size)
     keep_compiled_for(name)
     folder = Path(args.output)
     store = folder / "fits.sqlite"
@@ -120,10 +123,11 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
             learner = RayLearner(learner, workers)
 
         try:
-            found = study(
-                tasks, learner, args.pilot, args.rule, args.seeds, budget=args.budget, sample_seed=args.seed,
-                store=store, report=watcher.count_or_stop, **wishes_of(args, tuple(task.name for task in tasks)),
-            )  # fmt: skip
+            with called(**OPTIONS, pilot="--pilot", seeds="--seeds", budget="--budget"):
+                found = study(
+                    tasks, learner, args.pilot, args.rule, args.seeds, budget=args.budget, sample_seed=args.seed,
+                    store=store, report=watcher.count_or_stop, **wishes_of(args, tuple(task.name for task in tasks)),
+                )  # fmt: skip
         except StoreError as problem:
             say(f"error: {problem}")
             return CANNOT_WRITE, ""

@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from taskorder.cli.inputs import (
     FILES,
+    OPTIONS,
     TRANSFER,
     add_repair,
     add_table,
     add_transfer,
     add_wishes,
     asked,
+    called,
     seconds,
 )
 from taskorder.cli.output import INTERRUPTED, page, say
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from taskorder.checks import Floats
     from taskorder.records import Comparison, Plan
 
+NAMED = {**OPTIONS, "num_random": "--num-random", "output": "--output"}
 PIPE_WIDTH = 160
 """Orders in a comparison are shortened to fit this where no terminal says how wide it is."""
 
@@ -100,12 +103,13 @@ def _shared_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> tuple[int, str]:
     """The exit code and what to print."""
-    similarity, options, notes = asked(args)
+    with called(**NAMED):
+        similarity, options, notes = asked(args)
     from taskorder.cli.progress import Watcher
 
     # numbers of different rules make no sense in one line
     label = "comparing rules" if args.command == "compare" else ""
-    with Watcher(args.time_limit, draw=sys.stderr.isatty(), label=label) as watcher:
+    with called(**NAMED), Watcher(args.time_limit, draw=sys.stderr.isatty(), label=label) as watcher:
         if args.command == "plan":
             from taskorder.ordering.solve import solve
 

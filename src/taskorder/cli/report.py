@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from taskorder.cli.auditing import add_audit, audited
-from taskorder.cli.inputs import add_repair, add_transfer, add_wishes, asked, seconds
+from taskorder.cli.inputs import OPTIONS, add_repair, add_transfer, add_wishes, asked, called, seconds
 from taskorder.cli.output import CANNOT_WRITE, INTERRUPTED, say
 from taskorder.files import whole_file
 
@@ -143,7 +143,7 @@ def _of_store(source: Source, args: argparse.Namespace, watcher: Watcher) -> Pag
     from taskorder.report.run_page import run_page
     from taskorder.store import Store
 
-    with Store(source.path, create=False) as store:
+    with Store(source.path, create=False) as store, called(number="--set", store="INPUT"):
         numbers = run_numbers(store, args.set, time_limit=args.time_limit, watch=watcher)
     title = args.title or f"{len(numbers.names)} tasks of {numbers.settings['dataset']}, set {numbers.number}"
     return run_page(numbers, title, source.name)
@@ -216,10 +216,11 @@ def _of_matrix(source: Source | None, args: argparse.Namespace, watcher: Watcher
     from taskorder.report.plan_page import plan_page
 
     file = None if source is None else source.stream()
-    similarity, options, notes = asked(
-        argparse.Namespace(**{**vars(args), "file": file, "output": args.output_similarity})
-    )
-    plan = solve(similarity, args.rule, visits=args.visits, watch=watcher, **options)
+    with called(**OPTIONS, output="--output-similarity"):
+        similarity, options, notes = asked(
+            argparse.Namespace(**{**vars(args), "file": file, "output": args.output_similarity})
+        )
+        plan = solve(similarity, args.rule, visits=args.visits, watch=watcher, **options)
     plan = replace(plan, notes=(*notes, *plan.notes))
     numbers = plan_numbers(plan, similarity, time_limit=args.time_limit, watch=watcher)
     name = "the demo matrix: transfer between 12 CIFAR-100 tasks" if source is None else source.name

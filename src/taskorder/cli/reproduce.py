@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from taskorder.cli.inputs import called
 from taskorder.cli.output import INTERRUPTED, say
 
 if TYPE_CHECKING:
@@ -68,10 +69,11 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     if not names and args.report is None:
         raise ValueError("Name a figure to reproduce, or all, or give --report FILE. See: taskorder reproduce --help")
     settings = dict(_setting(text) for text in args.settings)
-    for name in names:
-        config_of(name, args.quick, settings)  # all settings are checked before anything runs
     try:
-        figures, files, interrupted = _figures(args, names, settings)
+        with called(settings="--set", partial="--partial", again="--again"):
+            for name in names:
+                config_of(name, args.quick, settings)  # all settings are checked before anything runs
+            figures, files, interrupted = _figures(args, names, settings)
     except OSError as problem:
         raise ValueError(f"`--results` must be a folder that can be written, got {problem}.") from None
     if interrupted:

@@ -7,7 +7,7 @@ import dataclasses
 import sys
 from typing import TYPE_CHECKING, Any
 
-from taskorder.cli.inputs import FILES, add_repair, add_table, read_tables
+from taskorder.cli.inputs import FILES, OPTIONS, add_repair, add_table, called, read_tables
 from taskorder.cli.output import INTERRUPTED, page, say
 
 if TYPE_CHECKING:
@@ -29,6 +29,13 @@ example:
   taskorder simulate --demo --rule periphery-to-core --steps 10
 """
 )
+
+
+NAMED = {
+    **OPTIONS, "order": "--order", "output": "--output", "num_seeds": "--seeds", "num_latent": "--num-latent",
+    "num_inputs": "--num-inputs", "num_outputs": "--num-outputs", "steps": "--steps",
+    "learning_rate": "--learning-rate",
+}  # fmt: skip
 
 
 def step_count(text: str) -> int | None:
@@ -68,8 +75,8 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     from taskorder.linear.tasks import Sizes
 
     similarity, names, output = read_tables(args)
-    sizes = Sizes(args.num_latent, args.num_inputs, args.num_outputs)
-    with Watcher(draw=sys.stderr.isatty(), label="simulating seeds") as watcher:
+    with called(**NAMED), Watcher(draw=sys.stderr.isatty(), label="simulating seeds") as watcher:
+        sizes = Sizes(args.num_latent, args.num_inputs, args.num_outputs)
         order, notes = _order(args, similarity, names, output)
         result = simulate(
             similarity, order, output=output, names=names, sizes=sizes, num_seeds=args.seeds, seed=args.seed,

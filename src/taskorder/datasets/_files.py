@@ -45,7 +45,7 @@ def no_room(folder: Path, problem: OSError) -> ValueError:
     reason = problem.strerror or type(problem).__name__
     return ValueError(
         f"`{shown(folder)}` must be a folder with room to write, got: {reason}. "
-        "Make room, or choose another with --folder or TASKORDER_DATA."
+        "Make room, or choose another `folder`; TASKORDER_DATA names the usual one."
     )
 
 

@@ -28,7 +28,7 @@ class Finding:
 
 
 def check_folder(folder: Path) -> list[Finding]:
-    """Read every data set in a folder: those with names, or the images or the table that `folder` itself is."""
+    """Read every data set in a folder: those with names, or the one that `folder` itself is."""
     from taskorder.datasets import load
 
     known = [s for s in SOURCES.values() if s.folder and (folder / s.folder).is_dir()]
@@ -37,6 +37,10 @@ def check_folder(folder: Path) -> list[Finding]:
             return [_finding(load(folder))]
         except ValueError as refusal:
             return [Finding(folder.name, contents="unreadable", problem=str(refusal))]
+    itself = folder.resolve()
+    own = next((s for s in SOURCES.values() if s.folder and s.folder == itself.name), None)
+    if not known and own is not None and itself.is_dir():
+        return [check_source(own, itself.parent)]
     if not known:
         places = ", ".join(source.folder for source in SOURCES.values() if source.folder)
         raise ValueError(

@@ -122,7 +122,7 @@ def _by_classes(data: Dataset, spec: TaskSpec) -> list[Task]:
         if size < 2 or data.num_classes < 2 * size:
             raise ValueError(
                 f"`classes_per_task` must give at least two tasks of two classes, got {size} of {data.num_classes} "
-                "classes. List the tasks with --tasks SPEC.toml, or name a column with --column."
+                "classes. List the `tasks`, or name the `column` that tells them apart."
             )
         cut = [data.class_names[begin : begin + size] for begin in range(0, data.num_classes - size + 1, size)]
         groups = {"-".join(group): group for group in cut}

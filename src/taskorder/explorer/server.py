@@ -48,13 +48,13 @@ class Server(uvicorn.Server):
 def listen(port: int) -> socket.socket:
     """A listening socket on loopback; port 0 takes any that is free."""
     if not 0 <= port <= 65535:
-        raise ValueError(f"`--port` must be from 0 to 65535, got {port}.")
+        raise ValueError(f"`port` must be from 0 to 65535, got {port}.")
     try:
         return socket.create_server((ADDRESS, port))
     except OSError as problem:
         reason = problem.strerror or str(problem)
         raise ValueError(
-            f"`--port` must be free to listen on, got {port}: {reason}. Choose another, or --port 0 for any free one."
+            f"`port` must be free to listen on, got {port}: {reason}. Choose another, or 0 for any free one."
         ) from None
 
 

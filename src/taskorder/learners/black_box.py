@@ -160,7 +160,7 @@ def _checked(answer: Answer, model: History, task: Task) -> dict[str, float]:
     known = {key: found.get(key) for key in ("loss", "chance", "accuracy")}
     try:
         numbers = {key: float(value) for key, value in known.items() if value is not None}
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         numbers = {}
     if "loss" not in numbers:
         raise ValueError(

@@ -10,6 +10,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from taskorder.checks import positive_count
 from taskorder.learners.protocol import Learner
 from taskorder.task import Task
 
@@ -29,6 +30,9 @@ def named_learner(name: str, tasks: Sequence[Task], *, epochs: int = 5, batch_si
     `torch:nets:make` calls `make()` of `nets.py` here for a module with an output for each class.
     """
     kind, _, rest = name.partition(":")
+    positive_count(epochs, "epochs")
+    if batch_size is not None:
+        positive_count(batch_size, "batch_size")
     if kind in ("mlp", "cnn") and not rest:
         return _network(kind, tasks[0], epochs, batch_size or 4)
     if kind == "sklearn" and rest:
@@ -39,7 +43,7 @@ def named_learner(name: str, tasks: Sequence[Task], *, epochs: int = 5, batch_si
         from taskorder.learners.torch import TorchLearner
 
         return TorchLearner(_factory(*rest.split(":")), epochs=epochs, batch_size=batch_size or 32)
-    raise ValueError(f"`--learner` must be {FORMS}, got {name!r}.")
+    raise ValueError(f"`name` must be {FORMS}, got {name!r}.")
 
 
 def keep_compiled_for(name: str) -> None:
@@ -60,7 +64,7 @@ def _network(kind: str, task: Task, epochs: int, batch_size: int) -> Learner:
 
     shape = task.inputs.shape[1:]
     if kind == "cnn" and len(shape) != 3:
-        raise ValueError(f"`--learner` must be mlp for inputs that are no images, got cnn for {shape}.")
+        raise ValueError(f"`name` must be mlp for inputs that are no images, got cnn for {shape}.")
     return JaxLearner((mlp if kind == "mlp" else cnn)(shape, len(task.classes)), Recipe(epochs, batch_size))
 
 
@@ -71,14 +75,12 @@ def _estimator(text: str, batch_size: int | None) -> Any:
     try:
         node = ast.parse(text, mode="eval").body
         call = node if isinstance(node, ast.Call) else ast.Call(node, [], [])
-        settings = {one.arg: ast.literal_eval(one.value) for one in call.keywords if one.arg}
+        settings = {one.arg: _plain(one) for one in call.keywords if one.arg}
         name = call.func.id if isinstance(call.func, ast.Name) else ""
         if call.args or len(settings) < len(call.keywords):
             raise ValueError("settings without a name")
     except (SyntaxError, ValueError) as problem:
-        raise ValueError(
-            f"`--learner` must be like sklearn:SGDClassifier(alpha=0.01), got {text!r}: {problem}."
-        ) from None
+        raise ValueError(f"`name` must be like sklearn:SGDClassifier(alpha=0.01), got {text!r}: {problem}.") from None
     for module in SKLEARN:
         found = getattr(import_module(f"sklearn.{module}"), name, None) if name else None
         if isinstance(found, type):
@@ -87,8 +89,17 @@ def _estimator(text: str, batch_size: int | None) -> Any:
             try:
                 return found(**settings)
             except TypeError as problem:
-                raise ValueError(f"`--learner` must have settings that {name} knows, got: {problem}.") from None
-    raise ValueError(f"`--learner` must name a class of scikit-learn's {', '.join(SKLEARN)}, got {text!r}.")
+                raise ValueError(f"`name` must have settings that {name} knows, got: {problem}.") from None
+    raise ValueError(f"`name` must name a class of scikit-learn's {', '.join(SKLEARN)}, got {text!r}.")
+
+
+def _plain(setting: ast.keyword) -> Any:
+    """The value of a setting."""
+    try:
+        return ast.literal_eval(setting.value)
+    except ValueError:
+        text = f"{setting.arg}={ast.unparse(setting.value)}"
+        raise ValueError(f"{text} is no plain value; texts stand in quotes") from None
 
 
 def _factory(module: str, name: str) -> Any:
@@ -99,6 +110,6 @@ def _factory(module: str, name: str) -> Any:
     try:
         return getattr(import_module(module), name)
     except ImportError as problem:
-        raise ValueError(f"`--learner` must name a module that can be imported, got {module!r}: {problem}.") from None
+        raise ValueError(f"`name` must name a module that can be imported, got {module!r}: {problem}.") from None
     except AttributeError:
-        raise ValueError(f"`--learner` must name a function of {module}, got {name!r}.") from None
+        raise ValueError(f"`name` must name a function of {module}, got {name!r}.") from None

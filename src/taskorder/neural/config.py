@@ -7,6 +7,7 @@ import typing
 from pathlib import Path
 from typing import Any
 
+from taskorder.checks import number
 from taskorder.neural.settings import Config, known_settings, num_random
 
 MAX_BYTES = 100_000
@@ -70,7 +71,7 @@ def _checked(key: str, value: Any, kind: Any) -> Any:
     if key == "orders" and type(value) is int:  # all, or how many
         return str(value)
     if kind is float and type(value) is int:
-        return float(value)
+        return number(value)
     if kind not in (str, int, float, bool) and isinstance(value, list) and all(type(one) is str for one in value):
         return tuple(value)
     if type(value) is not kind:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -82,7 +82,7 @@ def is_table(value: Any, num_rows: int, num_columns: int) -> bool:
         isinstance(value, list)
         and len(value) == num_rows
         and all(isinstance(row, list) and len(row) == num_columns for row in value)
-        and all(type(cell) in (int, float) and abs(cell) < math.inf for row in value for cell in row)
+        and all(type(cell) in (int, float) and abs(cell) <= sys.float_info.max for row in value for cell in row)
     )
 
 

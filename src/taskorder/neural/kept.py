@@ -12,12 +12,15 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from taskorder.files import whole_file
-from taskorder.neural.finished import misfit, run_entries, run_result
+from taskorder.neural.finished import misfit, run_result
+from taskorder.neural.listed import Listed, listed
 from taskorder.neural.settings import KIND, SCORES
 from taskorder.records import RunSpec
 from taskorder.store import Entry, Store
@@ -45,29 +48,48 @@ class Kept(NamedTuple):
 
 
 def write_kept(path: Path, store: Store) -> int:
-    """Write all runs of a store with one config to `path` (NAME.csv.gz) and NAME.json; how many there are."""
-    entries = run_entries(store, KIND)
-    shared = [{key: value for key, value in e.params.items() if key not in ("set", "seed")} for e in entries]
-    for name, different in (
-        ("config", [one for one in shared if one != shared[0]]),
-        ("data", {e.inputs for e in entries if e.inputs != entries[0].inputs}),
-        ("device", {e.device for e in entries if e.device != entries[0].device}),
-    ):
-        if different:
-            raise ValueError(f"`store` must hold runs of one {name}, got several. Use a store of its own for each.")
-    if not entries:
+    """Write all runs of a store with one config to `path` (NAME.csv.gz) and NAME.json; how many there are.
+
+    One run at a time is in memory.
+    """
+    with listed(store, KIND) as runs:
+        first = _alike(runs)
+        with whole_file(description(path)) as about, whole_file(path) as part:
+            kept = Kept(_settings(first), first.inputs, first.device, first.version, [])
+            lines = closing(_write_table(part, store, runs))
+            with open(about, "w", encoding="utf-8") as words, lines as described:
+                words.write(_compact(kept._asdict()).removesuffix("]}"))
+                for number, run in enumerate(described):
+                    words.write(f"{',' if number else ''}{_compact(run)}")
+                words.write("]}\n")
+        return len(runs)
+
+
+def _alike(runs: Listed) -> Entry:
+    """The first run; an error where others differ from it in what is said once for all."""
+    first = next(iter(runs), None)
+    if first is None:
         raise ValueError("`store` must hold finished runs of `taskorder run`, got none.")
-    with whole_file(description(path)) as about, whole_file(path) as part:
-        runs = _write_table(part, store, entries)
-        first = entries[0]
-        kept = Kept(shared[0], first.inputs, first.device, first.version, runs)
-        about.write_text(json.dumps(kept._asdict(), separators=(",", ":")) + "\n", encoding="utf-8")
-    return len(entries)
+    said_once: dict[str, Callable[[Entry], Any]] = {
+        "config": _settings, "data": attrgetter("inputs"), "device": attrgetter("device"),
+    }  # fmt: skip
+    different = {name for entry in runs for name, of in said_once.items() if of(entry) != of(first)}
+    for name in said_once:
+        if name in different:
+            raise ValueError(f"`store` must hold runs of one {name}, got several. Use a store of its own for each.")
+    return first
 
 
-def _write_table(path: Path, store: Store, entries: Sequence[Entry]) -> list[dict[str, Any]]:
+def _settings(entry: Entry) -> dict[str, Any]:
+    return {key: value for key, value in entry.params.items() if key not in ("set", "seed")}
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _write_table(path: Path, store: Store, entries: Iterable[Entry]) -> Generator[dict[str, Any]]:
     """Write the numbers; what the description says of each run."""
-    runs = []
     with (
         open(path, "wb") as raw,
         gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed,  # no name, no time: equal tables are equal files
@@ -80,8 +102,7 @@ def _write_table(path: Path, store: Store, entries: Sequence[Entry]) -> list[dic
             place = {key: entry.params[key] for key in ("set", "seed")}
             writer.writerows([*place.values(), *row] for row in _rows(result))
             about = {"task_set": result["task_set"], "network_steps": result.get("network_steps", 0)}
-            runs.append({**place, **about, "seconds": round(entry.seconds, 3), "finished": entry.finished})
-    return runs
+            yield {**place, **about, "seconds": round(entry.seconds, 3), "finished": entry.finished}
 
 
 def description(path: Path) -> Path:

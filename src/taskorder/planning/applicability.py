@@ -86,8 +86,8 @@ def negative(table: TransferTable) -> Caution | None:
     return Caution(
         "negative similarity",
         f"{count} of {off.size} pairs of tasks have a negative similarity (down to {off.min():.2f}): what one teaches "
-        "misleads on the other. The rules were made for similarities above 0: prefer rehearsal, or give classes that "
-        "look alike the same label.",
+        "misleads on the other. The rules were made for similarities above 0; rehearsal does not need that. If classes "
+        "look alike, give them the same label.",
     )
 
 
@@ -99,7 +99,7 @@ def not_semidefinite(table: TransferTable) -> Caution | None:
     return Caution(
         "not a correlation matrix",
         f"the similarity has the eigenvalue {smallest:.2f}, so that predicted errors are those of the nearest "
-        "correlation matrix. Take more seeds or a larger pilot, or prefer rehearsal.",
+        "correlation matrix. Take more seeds or a larger pilot; rehearsal does not need it.",
     )
 
 

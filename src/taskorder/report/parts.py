@@ -10,6 +10,7 @@ from taskorder.checks import Floats
 from taskorder.report.figures.axes import number
 from taskorder.report.figures.heat import Grid, heat_map
 from taskorder.report.figures.lines import thinned
+from taskorder.report.figures.places import path_map
 from taskorder.report.markup import Html, html, join, tag, task
 from taskorder.report.page import Figure, Table
 
@@ -49,6 +50,16 @@ def swatch(rule: str, said: str) -> Html:
 def heat_figure(key: str, cells: Grid, label: str, unit: str, table: Table) -> Figure:
     """A heat map with the table behind it."""
     return Figure(label, lambda width: heat_map(key, cells, width, label, unit), table)
+
+
+def map_figure(places: Floats, order: Sequence[int], names: Sequence[str], whose: str) -> Figure:
+    """The map of the tasks with the path of an order, and where each task lies; tasks of no step come first."""
+    steps = {one: step for step, one in enumerate(order, start=1)}
+    rows = [[steps.get(one), names[one], *place] for one, place in enumerate(places.tolist())]
+    rows.sort(key=lambda row: row[0] or 0)
+    label = f"Map of {counted(len(names), 'task')} with the path of {whose} drawn on it"
+    behind = Table(["step", "task", "x", "y"], rows)
+    return Figure(label, lambda width: path_map(places, order, names, width, label), behind)
 
 
 def counted(number_of: int, what: str) -> str:

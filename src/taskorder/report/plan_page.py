@@ -126,7 +126,7 @@ def _facts(numbers: PlanNumbers) -> list[Fact]:
         found = around.comparison
         ratio = f"{plan.error / found.random_mean:.2g} \N{MULTIPLICATION SIGN}" if found.random_mean > 0 else "the same"
         facts.append(Fact("Against random", ratio, f"the mean {number(found.random_mean)} of {around.which}"))
-        facts.append(Fact("Better orders", percent(around.share_better(plan.error)), "of them; a tie counts half"))
+        facts.append(Fact("Better orders", percent(around.share_better(plan.error)), "of them"))
     if plan.proven:
         facts.append(Fact("Proof", "proven", f"no allowed order is {'worse' if plan.rule == 'worst' else 'better'}"))
     elif plan.gap is not None:

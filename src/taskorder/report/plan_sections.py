@@ -9,12 +9,11 @@ import numpy as np
 from taskorder.report.figures.axes import fitted, number, percent
 from taskorder.report.figures.heat import MOST_CELLS, Grid
 from taskorder.report.figures.lines import Line, line_chart
-from taskorder.report.figures.places import path_map
 from taskorder.report.figures.rows import MOST_ROWS, Row, column_chart, row_chart
 from taskorder.report.figures.spread import Mark, histogram
 from taskorder.report.markup import Html, html, task
 from taskorder.report.page import Figure, Section, Table
-from taskorder.report.parts import counted, heat_figure, matrix_table, order_path, step_table, swatch
+from taskorder.report.parts import counted, heat_figure, map_figure, matrix_table, order_path, step_table, swatch
 from taskorder.report.plan_numbers import QUANTILES, PlanNumbers, Surroundings
 
 TOP_PAIRS = 8
@@ -168,16 +167,7 @@ def similarity(around: Surroundings, names: Names, visits: Sequence[int], cells:
 
 def places(numbers: PlanNumbers, around: Surroundings, names: Names) -> Section:
     """The map of the tasks with the path."""
-    visits = numbers.plan.order
-    steps = {one: step for step, one in enumerate(visits, start=1)}
-    rows = [[steps.get(one), names[one], *place] for one, place in enumerate(around.places.tolist())]
-    rows.sort(key=lambda row: row[0] or 0)
-    label = f"Map of {counted(len(names), 'task')} with the path of the plan drawn on it"
-    figure = Figure(
-        label,
-        lambda width: path_map(around.places, visits, names, width, label),
-        Table(["step", "task", "x", "y"], rows),
-    )
+    figure = map_figure(around.places, numbers.plan.order, names, "the plan")
     words = html(
         "Similar tasks lie close together. Classical scaling: squared distances are 2 (1 \N{MINUS SIGN} similarity), "
         "and two dimensions show {} of them. The line is the plan, from one filled dot to the other.",

@@ -113,13 +113,13 @@ def run_numbers(
     """The numbers of task set `number`, or of the first that is finished."""
     entries = run_entries(store)
     if not entries:
-        raise ValueError(f"`INPUT` must hold finished runs of `taskorder run`, got none in {store.path}.")
+        raise ValueError(f"`store` must hold finished runs of `taskorder run`, got none in {store.path}.")
     if len({config_of(entry) for entry in entries}) > 1:
-        raise ValueError("`INPUT` must be a store with one config, got several. Use a store of its own for each.")
+        raise ValueError("`store` must hold runs of one config, got several. Use a store of its own for each.")
     known = sorted({int(entry.params["set"]) for entry in entries})
     chosen = known[0] if number is None else number
     if chosen not in known:
-        raise ValueError(f"`--set` must name a finished task set, got {chosen}. Sets: {known[0]} to {known[-1]}.")
+        raise ValueError(f"`number` must name a finished task set, got {chosen}. Sets: {known[0]} to {known[-1]}.")
     entries = [entry for entry in entries if entry.params["set"] == chosen]
     results = [run_result(store, entry, ("accuracy",)) for entry in entries]
     settings = {key: value for key, value in entries[0].params.items() if key not in ("set", "seed")}

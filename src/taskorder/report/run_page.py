@@ -7,13 +7,12 @@ import numpy as np
 from taskorder.report.figures.axes import number, percent
 from taskorder.report.figures.heat import Grid, grid
 from taskorder.report.figures.lines import Line, line_chart
-from taskorder.report.figures.places import path_map
 from taskorder.report.figures.rows import Row, row_chart
 from taskorder.report.figures.scatter import Spot, scatter
 from taskorder.report.figures.spread import Mark, ranking
 from taskorder.report.markup import Html, html, task
 from taskorder.report.page import Fact, Figure, Page, Section, Table
-from taskorder.report.parts import counted, heat_figure, matrix_table, order_path, sentence_order, swatch
+from taskorder.report.parts import counted, heat_figure, map_figure, matrix_table, order_path, sentence_order, swatch
 from taskorder.report.plan_numbers import QUANTILES
 from taskorder.report.run_numbers import RunNumbers
 
@@ -204,14 +203,7 @@ def _similarity(numbers: RunNumbers, names: tuple[str, ...], cells: Grid) -> Sec
 
 
 def _map(numbers: RunNumbers, names: tuple[str, ...]) -> Section:
-    best = numbers.orders[0].tolist()
-    rows = [[k, names[one], *numbers.places[one].tolist()] for k, one in enumerate(best, start=1)]
-    label = f"Map of {counted(len(names), 'task')} with the path of the best order drawn on it"
-    figure = Figure(
-        label,
-        lambda width: path_map(numbers.places, best, names, width, label),
-        Table(["step", "task", "x", "y"], rows),
-    )
+    figure = map_figure(numbers.places, numbers.orders[0].tolist(), names, "the best order")
     words = html(
         "Similar tasks lie close together (classical scaling; two dimensions show {} of the squared distances). The "
         "line is the best order, from one filled dot to the other.", percent(numbers.shown),

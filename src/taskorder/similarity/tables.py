@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from taskorder.checks import MAX_TASKS, Floats, square_matrix, task_index, task_names
-from taskorder.files import whole_file
+from taskorder.files import utf8_text, whole_file
 from taskorder.similarity import _arrays, _delimited
 
 MAX_BYTES = 256 * 2**20
@@ -223,11 +223,7 @@ def _decode(data: bytes, label: str) -> str:
     head = data[:4096]
     if b"\0" in head or sum(byte < 32 and byte not in b"\t\n\r\f" for byte in head) > len(head) / 10:
         raise ValueError(f"`{label}` must hold a table, got binary data: not a text table, NPY or NPZ.")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as problem:
-        line = data.count(b"\n", 0, problem.start) + 1
-        raise ValueError(f"`{label}` must be UTF-8 text, got an odd byte on line {line}. Save it as UTF-8.") from None
+    return utf8_text(data, label)
 
 
 def _checked_names(names: Sequence[str], num_tasks: int, label: str) -> tuple[str, ...]:

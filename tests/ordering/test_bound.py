@@ -1,0 +1,98 @@
+"""The relaxation behind the proofs, one row of it, beside the same minimum found by numpy.
+
+A row's part of the bound is the least of v K v - 2 b v over all v, with K = G + lam / 2 (C + I) and b = h + lam / 2 r.
+A task that comes first is visited at its residual, v_j = r_j; after the last one nothing of it is left, (C v)_j = r_j.
+"""
+
+import numpy as np
+import pytest
+
+from taskorder.ordering._bound import NEVER, price_children, row_bound
+
+LAM = 0.8
+
+
+def row(make_correlation, size, seed):
+    """A row of a weighted problem; r leaves [-1, 1], so that no power of it stands for another."""
+    C = make_correlation(size, seed)
+    rng = np.random.default_rng(seed)
+    r = rng.uniform(-2, 2, size)
+    weights = rng.uniform(0.2, 1.0, size)
+    return r, C @ (weights * r), C, (C * weights) @ C
+
+
+def least(K, b, a=None, value=0.0):
+    """The least of v K v - 2 b v, where a.v = value if there is an `a`."""
+    v = np.linalg.solve(K, b)
+    found = -b @ v
+    return found if a is None else found + (value - a @ v) ** 2 / (a @ np.linalg.solve(K, a))
+
+
+def solved(r, h, C, G, lam, steps=0):
+    size = len(r)
+    X, K, x, scratch = np.zeros((size, size)), np.zeros((size, size)), np.zeros(size), np.zeros(size)
+    part, lam = row_bound(r, h, C, G, size, lam, steps, 0.0, NEVER, X, K, x, scratch)
+    return part, lam, X, x
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_rows_part_is_the_least_value(make_correlation, seed):
+    r, h, C, G = row(make_correlation, 7, seed)
+    part, lam, X, x = solved(r, h, C, G, LAM)
+    K, b = G + lam / 2 * (C + np.eye(7)), h + lam / 2 * r
+    assert lam == LAM
+    assert part == pytest.approx(least(K, b), rel=1e-9)
+    np.testing.assert_allclose(x, np.linalg.solve(K, b), rtol=1e-9)
+    np.testing.assert_allclose(np.tril(X).T @ np.tril(X), np.linalg.inv(K), rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_steps_on_the_multiplier_raise_the_part(make_correlation, seed):
+    r, h, C, G = row(make_correlation, 7, seed)
+    start, best = solved(r, h, C, G, LAM)[0], solved(r, h, C, G, LAM, steps=20)
+    grid = [
+        least(K, h + lam / 2 * r)
+        for lam in np.linspace(best[1] - 0.2, best[1] + 0.2, 81)
+        if np.linalg.eigvalsh(K := G + lam / 2 * (C + np.eye(7)))[0] > 1e-9
+    ]
+    assert best[0] >= start
+    assert best[0] >= max(grid) - 1e-6 * abs(best[0])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_fixing_a_task_raises_the_part_by_what_it_costs(make_correlation, seed):
+    size = 7
+    r, h, C, G = row(make_correlation, size, seed)
+    part, lam, X, x = solved(r, h, C, G, LAM)
+    front, back = np.full(size, 0.25), np.full(size, 0.5)  # what other rows have added
+    price_children(r, C, size, X, x, front, back, NEVER, np.zeros((3, size)))
+    K, b = G + lam / 2 * (C + np.eye(size)), h + lam / 2 * r
+    first = [least(K, b, np.eye(size)[j], r[j]) - part for j in range(size)]
+    last = [least(K, b, C[j], r[j]) - part for j in range(size)]
+    np.testing.assert_allclose(front - 0.25, first, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(back - 0.5, last, rtol=1e-7, atol=1e-9)
+
+
+def test_endings_are_left_out_where_one_beginning_is_left(make_correlation):
+    size = 7
+    r, h, C, G = row(make_correlation, size, 1)
+    _, _, X, x = solved(r, h, C, G, LAM)
+    front, back = np.zeros(size), np.zeros(size)
+    price_children(r, C, size, X, x, front, back, NEVER, np.zeros((3, size)))
+    one, two = np.sort(front)[1], np.sort(front)[2]
+    for enough, asked in ((one, False), (two, True)):
+        front, back = np.zeros(size), np.zeros(size)
+        price_children(r, C, size, X, x, front, back, enough, np.zeros((3, size)))
+        assert back.any() == asked
+
+
+def test_a_multiplier_is_found_where_the_first_one_does_not_do(make_correlation):
+    r, h, C, _ = row(make_correlation, 7, 2)
+    part, lam, _, _ = solved(r, h, C, -0.5 * np.eye(7), 0.0)  # as for the worst order
+    assert lam > 0
+    assert part == pytest.approx(least(-0.5 * np.eye(7) + lam / 2 * (C + np.eye(7)), h + lam / 2 * r), rel=1e-9)
+
+
+def test_no_bound_is_better_than_a_wrong_one(make_correlation):
+    r, h, C, _ = row(make_correlation, 7, 2)
+    assert solved(r, h, C, -1e40 * np.eye(7), LAM)[0] == -NEVER

@@ -1,0 +1,62 @@
+"""Refusals of the library speak of its parameters; the command line puts its options in their place."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import taskorder
+from taskorder.cli.inputs import called
+from taskorder.learners.named import named_learner
+from taskorder.reproduce import reproduce
+from taskorder.store import StoreError
+
+PACKAGE = Path(taskorder.__file__).parent
+OPTION = re.compile(r"(?<![\w-])--[a-z]")
+COMMAND = re.compile(r"(taskorder [a-z]+|ray start) [^.`]*$")
+CLUSTER = PACKAGE / "execute" / "cluster.py"
+"""Speaks of --ray, which nothing but the command line hands to it."""
+
+
+def options_in_refusals(text):
+    """The options that the `raise` statements of a module name, but for those in whole commands."""
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Raise) and node.exc is not None:
+            texts = [part.value for part in ast.walk(node.exc) if isinstance(part, ast.Constant)]
+            said = "".join(text for text in texts if isinstance(text, str))
+            found += [said[m.start() :] for m in OPTION.finditer(said) if not COMMAND.search(said[: m.start()])]
+    return found
+
+
+def test_the_library_names_no_option():
+    library = [path for path in PACKAGE.rglob("*.py") if "cli" not in path.parts and path != CLUSTER]
+    assert len(library) > 150
+    assert {path.name: found for path in library if (found := options_in_refusals(path.read_text()))} == {}
+
+
+def test_what_counts_as_an_option():
+    assert options_in_refusals("raise ValueError(f'`--port` must be free, got {port}.')")
+    assert not options_in_refusals("raise ValueError('Use: taskorder plan --time-limit')")
+    assert not options_in_refusals("raise ValueError('a dash -- like this')")
+
+
+def test_the_library_names_its_parameters(tmp_path):
+    for call, message in (
+        (lambda: named_learner("magic", []), "`name` must be mlp, cnn, sklearn:CLASS"),
+        (lambda: reproduce("fig2b", tmp_path, partial=True), "`partial` must come without `again`, with one of: fig1c"),
+        (lambda: reproduce("fig2b", tmp_path, settings={"x": "1"}), "`settings` must name a setting, got 'x'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+def test_called_leaves_other_errors_alone():
+    with pytest.raises(StoreError, match="`store` must open"), called(store="INPUT"):
+        raise StoreError("`store` must open")
+    with (
+        pytest.raises(ValueError, match="`INPUT` must open, `--set` too, the `other` not"),
+        called(store="INPUT", number="--set"),
+    ):
+        raise ValueError("`store` must open, `number` too, the `other` not")
