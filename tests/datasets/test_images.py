@@ -46,6 +46,26 @@ def test_one_color_image_makes_all_color(folder, name):
     assert found.train_inputs[3, 0, 0].tolist() == [10, 10, 10]
 
 
+@pytest.mark.parametrize("inside", [".", "train"])
+def test_without_a_folder_to_test_on_a_fifth_is_drawn(tmp_path, inside):
+    for label, name in enumerate(("cat", "dog")):
+        for number in range(10):
+            save(tmp_path / "pets" / inside / name / f"{number}.png", 10 * label + number)
+    found = load(tmp_path / "pets")
+    assert (found.name, found.class_names) == ("pets", ("cat", "dog"))
+    assert [len(found.train_labels), len(found.test_labels)] == [16, 4]
+    drawn = np.concatenate([found.train_inputs, found.test_inputs])[:, 0, 0, 0]
+    assert sorted(drawn.tolist()) == list(range(20))
+    assert (drawn // 10).tolist() == [*found.train_labels.tolist(), *found.test_labels.tolist()]
+
+
+def test_one_image_a_class_leaves_none_to_test_on(tmp_path):
+    for name in ("cat", "dog"):
+        save(tmp_path / name / "1.png", 0)
+    with pytest.raises(ValueError, match="must have two images of a class, to test on one, got 2 of 2 classes"):
+        load(tmp_path)
+
+
 def test_sizes_and_modes_must_agree(folder):
     odd = folder / "test" / "dog" / "7.png"
     save(odd, 0, size=(5, 5))
@@ -75,8 +95,16 @@ def test_a_promise_of_too_many_pixels_takes_no_memory(tmp_path):
 
 
 def test_the_layout_is_explained(folder, tmp_path):
-    with pytest.raises(ValueError, match=r"got no such folder\. Lay images out as train/cat/1\.png"):
-        load(folder / "train")
+    with pytest.raises(
+        ValueError, match=r"must hold one folder for each class, got none\. Lay images out as cat/1\.png, or"
+    ):
+        load(folder / "train" / "cat")
+    (folder / "train").rename(folder / "training")
+    with pytest.raises(
+        ValueError, match=r"train` must be a folder .* got no such folder\. Lay images out as cat/1\.png, or"
+    ):
+        load(folder)
+    (folder / "training").rename(folder / "train")
     save(folder / "test" / "owl" / "1.png", 0)
     with pytest.raises(ValueError, match="must have the class folders that train has, got 'owl' too"):
         load(folder)

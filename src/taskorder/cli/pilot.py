@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from taskorder.planning.plan import Study
 
 EPILOG = """\
-DATA is a folder of images (train/cat/1.png, test/cat/7.png), an NPZ archive
+DATA is a folder of images (cat/1.png or train/cat/1.png), an NPZ archive
 (inputs, labels), a CSV file (a column label, or the last one), or a data set of
 `taskorder data list`. Only rows to train on are used, and of those the pilot.
 

@@ -18,7 +18,8 @@ __all__ = ["load"]
 def load(name_or_path: str | os.PathLike[str], folder: str | os.PathLike[str] | None = None) -> Dataset:
     """The data set of that name in `folder` (default: `data_folder()`), or the one at that path.
 
-    A path is a folder of images (`split/class/*.png`), an NPZ archive, or separated text that ends in .csv or .tsv.
+    A path is a folder of images (`class/*.png`, or `train/class/*.png`), an NPZ archive, or separated text that ends
+    in .csv or .tsv.
     """
     from taskorder.datasets.sources import SOURCES, data_folder
 

@@ -10,6 +10,9 @@ from numpy.typing import NDArray
 
 from taskorder.checks import Ints, seed_number
 
+TEST_SHARE = 0.2
+"""What is held out where data come without rows to test on."""
+
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
@@ -55,16 +58,18 @@ class Dataset:
         return train.astype(np.int64), test.astype(np.int64)
 
 
-def held_out(labels: Ints, num_test: int, seed: int = 0) -> tuple[Ints, Ints]:
+def held_out(labels: Ints, num_test: int | None = None, seed: int = 0) -> tuple[Ints, Ints]:
     """Rows to train on and rows to test on, drawn so that both have about the same share of every class.
 
-    A class keeps at least one row to train on. Both come back sorted.
+    `num_test` is `TEST_SHARE` of them unless it is given. A class keeps at least one row to train on. Both come back
+    sorted.
 
     >>> train, test = held_out(np.array([0, 0, 0, 0, 1, 1, 1, 1]), num_test=2)
     >>> len(train), len(test)
     (6, 2)
     """
     rng = np.random.default_rng(seed_number(seed))
+    num_test = max(1, round(TEST_SHARE * len(labels))) if num_test is None else num_test
     counts = np.bincount(labels)
     most = np.maximum(counts - 1, 0)
     num_test = min(num_test, int(most.sum()))

@@ -1,4 +1,4 @@
-"""A folder of images, `split/class/*.png`: train/cat/1.png, test/cat/7.png and so on."""
+"""A folder of images: cat/1.png, or train/cat/1.png and test/cat/7.png, and so on."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from taskorder.checks import Ints
 from taskorder.datasets._files import MAX_BYTES, damaged, shown, unreadable
-from taskorder.datasets.dataset import Dataset
+from taskorder.datasets.dataset import Dataset, held_out
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -23,12 +23,14 @@ _FORMATS = ("PNG", "JPEG", "BMP", "WEBP")
 _GRAY = ("1", "L")
 _COLOR = ("RGB", "P")
 _MAX_PIXELS = 4096 * 4096
+_LAYOUT = "Lay images out as cat/1.png, or as train/cat/1.png and test/cat/2.png."
 
 
 def read_images(folder: Path) -> Dataset:
-    """The data set in a folder; classes are the folders in train/ by name, images become gray only if all of them are.
+    """The data set in a folder; classes are folders by name, images become gray only if all of them are.
 
-    The split to test on is called test, val or valid.
+    The split to train on is called train, and the one to test on test, val or valid. Where there is none to test on, or
+    the class folders lie in `folder` itself, rows to test on are drawn.
     """
     try:
         import PIL  # noqa: F401
@@ -37,18 +39,27 @@ def read_images(folder: Path) -> Dataset:
             f"`{shown(folder)}` must be read with pillow, got no such package. "
             'Install it with: pip install "taskorder[images]".'
         ) from None
-    test = next((folder / name for name in TEST_FOLDERS if (folder / name).is_dir()), folder / TEST_FOLDERS[0])
-    names = tuple(entry.name for entry in _entries(folder / "train") if entry.is_dir())
-    strange = [entry.name for entry in _entries(test) if entry.is_dir() and entry.name not in names]
-    if strange:
-        raise ValueError(f"`{shown(test)}` must have the class folders that train has, got {strange[0]!r} too.")
+    test = next((folder / name for name in TEST_FOLDERS if (folder / name).is_dir()), None)
+    train = folder / "train" if test or (folder / "train").is_dir() else folder
+    names = tuple(entry.name for entry in _entries(train) if entry.is_dir())
     if not names:
-        raise ValueError(f"`{shown(folder / 'train')}` must hold one folder for each class, got none.")
-    train_paths, train_labels = _files(folder / "train", names)
-    test_paths, test_labels = _files(test, names)
-    shape = _common_shape(train_paths + test_paths)
-    train, tested = _pixels(train_paths, *shape), _pixels(test_paths, *shape)
-    return Dataset(shown(folder.resolve().name), train, train_labels, tested, test_labels, names)
+        raise ValueError(f"`{shown(train)}` must hold one folder for each class, got none. {_LAYOUT}")
+    paths, labels = _files(train, names, every=True)
+    if test:
+        strange = [entry.name for entry in _entries(test) if entry.is_dir() and entry.name not in names]
+        if strange:
+            raise ValueError(f"`{shown(test)}` must have the class folders that train has, got {strange[0]!r} too.")
+        test_paths, test_labels = _files(test, names, every=False)
+    else:
+        kept, drawn = held_out(labels)
+        if not len(drawn):
+            found = f"{len(labels)} of {len(names)} classes"
+            raise damaged(train, "have two images of a class, to test on one", found, "Give more images.")
+        test_paths, test_labels = [paths[row] for row in drawn], labels[drawn]
+        paths, labels = [paths[row] for row in kept], labels[kept]
+    shape = _common_shape(paths + test_paths, folder)
+    pixels, test_pixels = _pixels(paths, *shape), _pixels(test_paths, *shape)
+    return Dataset(shown(folder.resolve().name), pixels, labels, test_pixels, test_labels, names)
 
 
 def _entries(folder: Path) -> list[Path]:
@@ -57,20 +68,20 @@ def _entries(folder: Path) -> list[Path]:
         return sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
     except (FileNotFoundError, NotADirectoryError):
         raise ValueError(
-            f"`{shown(folder)}` must be a folder with one folder of images for each class, got no such folder. "
-            "Lay images out as train/cat/1.png, test/cat/2.png."
+            f"`{shown(folder)}` must be a folder with a folder of images for each class, got no such folder. {_LAYOUT}"
         ) from None
     except OSError as problem:
         raise unreadable(folder, problem) from None
 
 
-def _files(split: Path, names: tuple[str, ...]) -> tuple[list[Path], Ints]:
+def _files(split: Path, names: tuple[str, ...], every: bool) -> tuple[list[Path], Ints]:
+    """The images of a split, those of `every` class if so, and their labels."""
     paths: list[Path] = []
     labels: list[int] = []
     for label, name in enumerate(names):
         found = _entries(split / name) if (split / name).is_dir() else []
         found = [path for path in found if path.suffix.lower() in ENDINGS]
-        if not found and split.name == "train":
+        if not found and every:
             raise ValueError(f"`{shown(split / name)}` must hold images ({' '.join(ENDINGS)}), got none.")
         paths += found
         labels += [label] * len(found)
@@ -79,7 +90,7 @@ def _files(split: Path, names: tuple[str, ...]) -> tuple[list[Path], Ints]:
     return paths, np.array(labels, dtype=np.int64)
 
 
-def _common_shape(paths: list[Path]) -> tuple[tuple[int, int], int]:
+def _common_shape(paths: list[Path], folder: Path) -> tuple[tuple[int, int], int]:
     """Width and height of all images, and 1 channel if all are gray, else 3; only their headers are read."""
     size: tuple[int, int] | None = None
     gray = True
@@ -98,7 +109,7 @@ def _common_shape(paths: list[Path]) -> tuple[tuple[int, int], int]:
     total = len(paths) * size[0] * size[1] * channels
     if size[0] * size[1] > _MAX_PIXELS or total > MAX_BYTES:
         raise damaged(
-            paths[0].parents[2],
+            folder,
             f"take at most {MAX_BYTES / 2**20:.4g} MB",
             f"{len(paths)} images of {size[0]} x {size[1]} pixels",
             "Make them smaller.",

@@ -24,8 +24,6 @@ from taskorder.datasets._files import MAX_BYTES, damaged, file_size, shown, unre
 from taskorder.datasets._npz import read_arrays
 from taskorder.datasets.dataset import Dataset, held_out
 
-TEST_SHARE = 0.2
-"""What is held out, by a seeded draw from each class, where a file has no test rows of its own."""
 _KEYS = ("inputs", "labels", "test_inputs", "test_labels")
 _MAX_LINE = 2**24
 
@@ -140,7 +138,7 @@ def _split(path: Path, inputs: NDArray[Any], labels: list[str]) -> Dataset:
         raise damaged(path, "hold one label a row", found, "Save inputs and labels of the same rows.")
     names = sorted_classes(labels)
     numbers = class_numbers(labels, names)
-    train, test = held_out(numbers, max(1, round(TEST_SHARE * len(labels))))
+    train, test = held_out(numbers)
     if not len(test):
         fix = "Give more rows, or test_inputs and test_labels in an NPZ."
         raise damaged(path, "have two rows of a class, to test on one", f"{len(labels)} of {len(names)} classes", fix)
