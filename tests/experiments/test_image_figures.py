@@ -93,6 +93,14 @@ def test_figures_share_their_runs():
         assert {spec.digest for spec in module.specs(module.Config())} <= digests
 
 
+def test_parts_that_go_on_where_another_ends_are_one():
+    config = fig9.Config(fashion_mnist=0)
+    numbers = [(spec.params["set"], spec.params["orders"]) for spec in fig9.specs(config)]
+    assert numbers == [(number, "all" if number < 30 else "30+rules") for number in range(100)]
+    found = runs.sets_by_part(config, [None] * 100)
+    assert [(one.label, one.wanted) for one in found.values()] == [("Fashion-MNIST", 0), ("CIFAR-10", 100)]
+
+
 def test_runs_of_several_settings_in_one_batch_come_back_in_their_places(monkeypatch):
     batches = []
 
@@ -169,7 +177,7 @@ def test_missing_sets_are_said_and_the_rest_is_scored(make_results, tmp_path):
     results[:3] = [None] * 3
     figure = fig5.figure(replace(config, min_sets=10), results)
     assert save(figure, tmp_path)[0].stat().st_size > 0
-    assert "Fashion-MNIST: 9 sets so far (12 planned); CIFAR-10: 12 sets" in figure.notes[0]
+    assert "Fashion-MNIST: 9 sets so far (12 planned); CIFAR-10: 24 sets" in figure.notes[0]
     by_set = {check.claim.rpartition("; ")[2]: check.verdict for check in figure.checks[:12]}
     assert by_set["Fashion-MNIST"] == "not tested"
     assert by_set["CIFAR-10"] != "not tested"
@@ -270,7 +278,7 @@ def test_truth_wants_all_orders(make_results):
 def test_a_small_run_of_digits_becomes_a_figure(monkeypatch):
     digits = {"dataset": "digits", "num_tasks": 3, "epochs": 1, "similarities": ("test",)}
     monkeypatch.setattr(runs, "PARTS", {**runs.PARTS, "fashion-mnist": digits})
-    config = truth.Config(fashion_mnist=2, cifar10=0, cifar100_p5=0, min_sets=2, fraction=0.1)
+    config = truth.Config(fashion_mnist=2, cifar10=0, cifar100_p5=0, cifar100_25labels=0, min_sets=2, fraction=0.1)
     specs = truth.specs(config)
     assert len(specs) == 2
     figure = truth.figure(config, json.loads(json.dumps(truth.run_batch(specs))))

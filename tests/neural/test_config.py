@@ -24,10 +24,10 @@ def test_our_configs_set_every_key(name):
 
 
 def test_the_papers_settings():
-    for name, net in (("fashion-mnist", "mlp"), ("cifar10", "cnn")):
+    for name, num_sets, net in (("fashion-mnist", 100, "mlp"), ("cifar10", 30, "cnn")):
         measured = ("test", "train", "10%", "1%", "0.1%", "curvature")
         expected = settings.Config(
-            name, 100, similarities=measured, net=net, epochs=5, batch_size=4, learning_rate=1e-3
+            name, num_sets, similarities=measured, net=net, epochs=5, batch_size=4, learning_rate=1e-3
         )
         assert read_config(CONFIGS / f"{name}.toml") == expected
 
@@ -42,6 +42,8 @@ def test_whole_numbers_will_do():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("first_set = -1", "`first_set` must be at least 0, got -1"),
+        ("first_set = 10000001", "`first_set` must be at most 10000000, got 10000001"),
         ("epoch = 3", "`epoch` must be a known key. Known keys: dataset, num_sets, num_tasks"),
         ("[net]\nname = 1", "`net` must be a text in quotes, got {'name': 1}"),
         ("epochs = 2.5", "`epochs` must be a whole number, got 2.5"),

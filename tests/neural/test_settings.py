@@ -41,3 +41,9 @@ def test_a_million_take_no_memory():
         assert tracemalloc.get_traced_memory()[1] < 200_000
     finally:
         tracemalloc.stop()
+
+
+def test_a_run_may_begin_at_any_set():
+    later = specs(Config(num_sets=2, first_set=3, num_seeds=2))
+    assert [(spec.params["set"], spec.params["seed"]) for spec in later] == [(3, 0), (3, 1), (4, 0), (4, 1)]
+    assert later == specs(Config(num_sets=5, num_seeds=2))[6:]

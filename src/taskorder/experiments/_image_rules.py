@@ -21,7 +21,8 @@ class Config(Shared):
     """Settings: the number of task sets of each part; the paper has 100."""
 
     fashion_mnist: int = 100
-    cifar10: int = 100
+    cifar10: int = 30
+    cifar10_sampled: int = 70
     cifar100_p3: int = 100
     cifar100_p5: int = 100
     cifar100_p7: int = 100

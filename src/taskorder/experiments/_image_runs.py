@@ -27,6 +27,7 @@ CHOICE: Mapping[str, Any] = {**FASHION, "similarities": ("test",)}
 PARTS: Mapping[str, Mapping[str, Any]] = {
     "fashion-mnist": FASHION,
     "cifar10": CIFAR10,
+    "cifar10-sampled": {**CIFAR10, "first_set": 30, "orders": "30+rules"},
     "cifar100-p3": {**CIFAR100, "num_tasks": 3},
     "cifar100-p5": CIFAR100,
     "cifar100-p7": {**CIFAR100, "num_tasks": 7, "orders": "30+rules"},
@@ -51,9 +52,12 @@ QUICK: Mapping[str, Any] = {
     "bin_width": 0.15,
 }
 """Settings of the quick versions of figures 5, 7, 9 and 10, which so share their runs: minutes on two cores."""
+JOINED = {"cifar10-sampled": "cifar10"}
+"""Parts that go on where another ends; figures show the two as one."""
 LABELS = {
     "fashion-mnist": "Fashion-MNIST",
     "cifar10": "CIFAR-10",
+    "cifar10-sampled": "CIFAR-10, some orders",
     "cifar100-p3": "CIFAR-100, 3 tasks",
     "cifar100-p5": "CIFAR-100, 5 tasks",
     "cifar100-p7": "CIFAR-100, 7 tasks",
@@ -145,6 +149,9 @@ def sets_by_part(config: Shared, results: Sequence[Mapping[str, Any] | None]) ->
             truth_of(row, place % config.num_seeds, num_random) for place, row in enumerate(rows) if row is not None
         ]
         found[name] = Sets(LABELS[name], count, config.min_sets, tuple(truths))
+    for more, first in JOINED.items():
+        if more in found:
+            found[first] = found[first].joined(found.pop(more))
     return found
 
 

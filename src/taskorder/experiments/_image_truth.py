@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -127,6 +127,10 @@ class Sets:
         if self.wanted == 0:
             return "left out by the settings"
         return f"{there} sets" if there == self.wanted else f"{there} sets so far ({self.wanted} planned)"
+
+    def joined(self, more: Sets) -> Sets:
+        """These and `more`, under the label of these."""
+        return replace(self, wanted=self.wanted + more.wanted, truths=self.truths + more.truths)
 
     def has(self, estimate: str) -> bool:
         """Whether the similarity was measured that way."""

@@ -19,7 +19,7 @@ from taskorder.figuredata import Check, FigureData
 
 __all__ = ["BATCH", "QUICK", "Config", "figure", "run_batch", "specs"]
 
-QUICK = Config(**SMALL, fashion_mnist=12, cifar10=10, cifar100_p3=0, cifar100_p5=0, cifar100_p7=0)
+QUICK = Config(**SMALL, fashion_mnist=12, cifar10=10, cifar10_sampled=0, cifar100_p3=0, cifar100_p5=0, cifar100_p7=0)
 
 
 def figure(config: Config, results: Sequence[dict[str, Any] | None]) -> FigureData:

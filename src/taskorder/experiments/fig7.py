@@ -24,11 +24,12 @@ class Config(Shared):
     """Settings: the number of task sets of each part; the paper has 100, and no Fashion-MNIST here."""
 
     fashion_mnist: int = 100
-    cifar10: int = 100
+    cifar10: int = 30
+    cifar10_sampled: int = 70
     cifar100_25labels: int = 100
 
 
-QUICK = Config(**SMALL, fashion_mnist=12, cifar10=10, cifar100_25labels=0)
+QUICK = Config(**SMALL, fashion_mnist=12, cifar10=10, cifar10_sampled=0, cifar100_25labels=0)
 
 
 def figure(config: Config, results: Sequence[dict[str, Any] | None]) -> FigureData:

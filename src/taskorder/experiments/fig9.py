@@ -30,10 +30,11 @@ class Config(Shared):
     """Settings: the number of task sets of each part; the paper has 100."""
 
     fashion_mnist: int = 100
-    cifar10: int = 100
+    cifar10: int = 30
+    cifar10_sampled: int = 70
 
 
-QUICK = Config(**SMALL, fashion_mnist=12, cifar10=10)
+QUICK = Config(**SMALL, fashion_mnist=12, cifar10=10, cifar10_sampled=0)
 
 
 def figure(config: Config, results: Sequence[dict[str, Any] | None]) -> FigureData:

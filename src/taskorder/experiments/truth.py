@@ -69,7 +69,7 @@ class Config(Shared):
     """Settings: the number of task sets of each part, with all orders."""
 
     fashion_mnist: int = 100
-    cifar10: int = 100
+    cifar10: int = 30
     cifar100_p5: int = 100
     cifar100_25labels: int = 100
 

@@ -12,7 +12,7 @@ from taskorder.neural.settings import Config, known_settings, num_random
 
 MAX_BYTES = 100_000
 MAX_LETTERS = 40
-MOST = {"num_tasks": 1000, "num_sets": 10_000_000, "num_seeds": 10_000_000, "orders": 1_000_000}
+MOST = {"num_tasks": 1000, "orders": 1_000_000, **dict.fromkeys(("num_sets", "first_set", "num_seeds"), 10_000_000)}
 """A slip of the keyboard must not fill the memory."""
 KINDS = {
     str: "a text in quotes",

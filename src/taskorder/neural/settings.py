@@ -44,6 +44,8 @@ class Config:
     """What to measure of each set: test, train, curvature, or a share of the training data like 1%."""
     num_seeds: int = 1
     """Initial networks and shuffles of each set."""
+    first_set: int = 0
+    """The seed of the first task set, to go on where another run ends."""
     net: str = "mlp"
     epochs: int = 5
     batch_size: int = 4
@@ -67,6 +69,8 @@ class Config:
         for name in ("num_sets", "num_tasks", "classes_per_task", "num_seeds", "epochs", "batch_size"):
             if getattr(self, name) < 1:
                 raise ValueError(f"`{name}` must be at least 1, got {getattr(self, name)}.")
+        if self.first_set < 0:
+            raise ValueError(f"`first_set` must be at least 0, got {self.first_set}.")
         if not 0 < self.learning_rate < math.inf:
             raise ValueError(f"`learning_rate` must be a positive number, got {self.learning_rate}.")
         if self.tasks and (self.num_sets != 1 or len(self.tasks) != self.num_tasks):
@@ -87,12 +91,12 @@ class Specs(Sequence[RunSpec]):
     """The runs of a config, each made when it is asked for: a million take no more memory than one."""
 
     def __init__(self, config: Config) -> None:
-        apart = ("num_sets", "num_seeds", "tasks")
+        apart = ("num_sets", "first_set", "num_seeds", "tasks")
         self._shared = {key: value for key, value in asdict(config).items() if key not in apart}
         self._shared["similarities"] = list(config.similarities)
         if config.tasks:
             self._shared["tasks"] = list(config.tasks)
-        self._num_seeds = config.num_seeds
+        self._first_set, self._num_seeds = config.first_set, config.num_seeds
         self._places = range(config.num_sets * config.num_seeds)
 
     def __len__(self) -> int:
@@ -109,7 +113,7 @@ class Specs(Sequence[RunSpec]):
         if isinstance(place, slice):
             return [self[one] for one in self._places[place]]
         number, seed = divmod(self._places[place], self._num_seeds)
-        return RunSpec(KIND, {**self._shared, "set": number, "seed": seed})
+        return RunSpec(KIND, {**self._shared, "set": self._first_set + number, "seed": seed})
 
 
 def share_of(name: str) -> float | None:
