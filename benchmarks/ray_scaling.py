@@ -1,6 +1,6 @@
 """Sweeps on Ray: what a spec costs on top of its work, what a second worker brings, and the memory of the driver.
 
-python benchmarks/ray_scaling.py [overhead] [scaling] [memory] [model] [--million]
+python benchmarks/ray_scaling.py [overhead] [scaling] [memory] [reading] [model] [--million]
 
 The baseline is the same sweep in this process (execute/local.py). Warm-up (starting workers, compiling) is timed apart.
 """
@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,9 @@ from common import RESULTS, save, show
 from taskorder.cli import main as main_of_taskorder
 from taskorder.datasets import load
 from taskorder.execute import local, ray
-from taskorder.execute.cluster import LOCAL, Share, need_ray
+from taskorder.execute.cluster import LOCAL, Share
+from taskorder.execute.head import need_ray
+from taskorder.execute.sweep import parts
 from taskorder.execute.training import Training
 from taskorder.neural import runs, settings
 from taskorder.records import RunSpec
@@ -139,6 +142,46 @@ def _drive_command(count: int) -> Iterator[tuple[str, float]]:
             yield what, time.perf_counter() - began
 
 
+PEAK = """
+import re, sys
+from taskorder.cli import main
+main(sys.argv[1:])
+print(int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) / 1024, file=sys.stderr)
+"""
+"""A command, and the most memory that it had (`getrusage` would count what the process was forked from)."""
+READERS = {
+    "done": (["status"], ["export", "-o", "table.csv"], ["export", "-o", "table.csv.gz", "--whole"]),
+    "failed": (["status", "--json"],),
+}
+WHOLE = {"task_set": {"names": ["a"]}, "network_steps": 10, "beginnings": ["", "0"],
+         **{name: [[0.5], [0.25]] for name in settings.SCORES}}  # fmt: skip
+
+
+def reading_table(counts: Sequence[int]) -> list[dict[str, Any]]:
+    """The most memory that commands have that read a store, all of it done or all of it failed."""
+    rows = []
+    for count in counts:
+        config = settings.Config(num_sets=count, num_tasks=1)
+        specs = settings.specs(config)
+        for end, commands in READERS.items():
+            with tempfile.TemporaryDirectory() as folder:
+                with Store(Path(folder) / "s.sqlite") as store:
+                    store.request("all", asdict(config), specs)
+                    for part in parts(specs):
+                        if end == "done":
+                            store.put(part, [WHOLE] * len(part), 1.0)
+                        else:
+                            for spec in part:
+                                store.fail(spec, "RuntimeError: out of luck")
+                for name, *options in commands:
+                    words = [sys.executable, "-c", PEAK, name, "s.sqlite", *options]
+                    began = time.perf_counter()
+                    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=True)
+                    rows.append({"command": " ".join([name, *options]), "specs": count, "which have": end,
+                                 "peak, MB": float(done.stderr), "s": time.perf_counter() - began})  # fmt: skip
+    return rows
+
+
 DRIVERS = {"ray": _drive_ray, "command": _drive_command}
 
 
@@ -177,7 +220,7 @@ def model_table() -> list[dict[str, Any]]:
 def main() -> None:
     """Print the tables and keep them."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("sections", nargs="*", help="overhead, scaling, model, memory; all by default")
+    parser.add_argument("sections", nargs="*", help="overhead, scaling, model, memory, reading; all by default")
     parser.add_argument("--million", action="store_true", help="a million specs too")
     parser.add_argument("--driver", nargs=2, help=argparse.SUPPRESS)
     args = parser.parse_args()
@@ -191,6 +234,7 @@ def main() -> None:
         "scaling": scaling_table,
         "model": model_table,
         "memory": lambda: memory_table([1_000, 10_000, 100_000, *([1_000_000] if args.million else [])]),
+        "reading": lambda: reading_table([2_000, 200_000]),
     }
     for section in args.sections or makers:
         rows = [{**row, "load": os.getloadavg()[0]} for row in makers[section]()]

@@ -15,8 +15,6 @@ from taskorder.store import StoreError
 PACKAGE = Path(taskorder.__file__).parent
 OPTION = re.compile(r"(?<![\w-])--[a-z]")
 COMMAND = re.compile(r"(taskorder [a-z]+|ray start) [^.`]*$")
-CLUSTER = PACKAGE / "execute" / "cluster.py"
-"""Speaks of --ray, which nothing but the command line hands to it."""
 
 
 def options_in_refusals(text):
@@ -31,7 +29,7 @@ def options_in_refusals(text):
 
 
 def test_the_library_names_no_option():
-    library = [path for path in PACKAGE.rglob("*.py") if "cli" not in path.parts and path != CLUSTER]
+    library = [path for path in PACKAGE.rglob("*.py") if "cli" not in path.parts]
     assert len(library) > 150
     assert {path.name: found for path in library if (found := options_in_refusals(path.read_text()))} == {}
 

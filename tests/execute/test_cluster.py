@@ -1,12 +1,11 @@
-"""Connecting to a cluster, and noticing that its head is gone; a fake Ray says what the real one says at bad times."""
+"""Connecting to a cluster; a fake Ray says what the real one says at bad times."""
 
 import socket
-from types import SimpleNamespace
 
 import pytest
 
 from taskorder.execute import cluster
-from taskorder.execute.cluster import LOCAL, SERVERS, Head, HeadLost, Share, connected, first_line
+from taskorder.execute.cluster import LOCAL, SERVERS, Share, connected
 
 CRASHED = "Initialization failure from server:\nTraceback (most recent call last):\nRuntimeError: Starting failed"
 
@@ -66,7 +65,7 @@ def test_a_worker_that_does_not_fit_this_machine(fake):
     ray = fake(FakeRay(0))
     with connected(LOCAL, Share(cpus=2)):
         assert ray.calls == ["init"]
-    with pytest.raises(ValueError, match="must fit this machine, got 3 CPUs"), connected(LOCAL, Share(cpus=3)):
+    with pytest.raises(ValueError, match="`share` must fit this machine, got 3 CPUs"), connected(LOCAL, Share(cpus=3)):
         pytest.fail("connected")
     assert ray.calls[-2:] == ["init", "shutdown"]
 
@@ -80,35 +79,32 @@ def test_a_worker_that_does_not_fit_this_machine(fake):
 )
 def test_a_cluster_that_does_not_take_us_is_one_line(fake, listening, said, tries, message):
     ray = fake(FakeRay(99, said))
-    refused = pytest.raises(ValueError, match=f"must be the address of a Ray cluster that runs, got .*{message}")
+    refused = pytest.raises(ValueError, match=f"`address` must lead to a Ray cluster that runs, got .*{message}")
     with refused as caught, connected(address_of(listening)):
         pytest.fail("connected")
     assert "\n" not in str(caught.value)
     assert ray.calls.count("init") == tries
 
 
-def test_a_head_may_be_silent_for_a_while_and_no_longer(fake, listening, monkeypatch):
-    now = [1000.0]
-    monkeypatch.setattr(cluster, "time", SimpleNamespace(monotonic=lambda: now[0]))
-    outside = SimpleNamespace(client=SimpleNamespace(ray=SimpleNamespace(is_connected=lambda: False)))
-    context = SimpleNamespace(gcs_address=address_of(listening))
-    fake(SimpleNamespace(util=outside, get_runtime_context=lambda: context))
-    head = Head()
-    now[0] += 1000  # nobody has asked for long: that is not its fault
-    assert head.answers()
+@pytest.mark.parametrize("address", ["auto", "127.0.0.1:PORT", "ray://127.0.0.1:PORT"])
+def test_an_address_where_nothing_listens_is_not_left_to_ray(fake, listening, monkeypatch, address):
+    ray, where = fake(FakeRay(0)), address_of(listening)
+    monkeypatch.setenv("RAY_ADDRESS", where)
     listening.close()
-    assert head.answers()  # not asked again so soon
-    assert not head.answers(this_moment=True)
-    now[0] += cluster.ASKED_AGAIN_SECONDS
-    assert not head.answers()
-    now[0] += cluster.REACHED_SECONDS - cluster.ASKED_AGAIN_SECONDS - 1
-    assert not head.answers()
-    now[0] += 2
-    with pytest.raises(HeadLost, match=f"got nothing from {context.gcs_address}; what is finished is kept"):
-        head.answers()
+    with pytest.raises(ValueError, match=r"must lead to a Ray cluster that runs, got .*Connection refused"):
+        connected(address.replace("127.0.0.1:PORT", where)).__enter__()
+    assert ray.calls == []
 
 
-def test_what_is_said_of_an_error():
-    assert first_line(ValueError("\n one\ntwo")) == "one"
-    assert first_line(ValueError("failed:\n in a\nbecause")) == "failed: because"
-    assert first_line(ValueError()) == "ValueError"
+def test_a_share_is_checked():
+    with pytest.raises(ValueError, match="`cpus` must be above 0, got 0"):
+        Share(cpus=0)
+    with pytest.raises(ValueError, match=r"`gpus` must be a share of one like 0.5 or a whole number, got 1.5"):
+        Share(gpus=1.5)
+
+
+def test_without_the_client_of_ray(fake, monkeypatch):
+    fake(FakeRay(0))
+    monkeypatch.setattr(cluster, "find_spec", lambda name: None)
+    with pytest.raises(ValueError, match=r"`address` must be local, auto or HOST:PORT .* pip install .ray\[client\]"):
+        connected("ray://there:10001").__enter__()

@@ -195,6 +195,54 @@ def test_an_error_is_the_learners_own_and_what_came_before_is_kept():
         assert learn_orders(RayLearner(Diary()), NAMED, ORDERS, store=store) == learn_orders(Diary(), NAMED, ORDERS)
 
 
+class Forgetful(Diary):
+    """Its fit trains and returns nothing, as in many other libraries."""
+
+    def fit(self, model, task):
+        super().fit(model, task)
+
+
+class ForgetfulMany(Several):
+    def fit_many(self, models, tasks):
+        return [super().fit_many(models, tasks)[0], *(None for _ in models[1:])]
+
+
+class Stateless(Diary):
+    """Nothing to remember: None is its model."""
+
+    def make(self, seed):
+        return None
+
+    def fit(self, model, task):
+        return None
+
+    def loss(self, model, task):
+        return 1.0
+
+
+@pytest.mark.parametrize("where", [lambda learner: learner, RayLearner], ids=["here", "Ray"])
+@pytest.mark.parametrize(
+    ("learner", "fit"), [(Forgetful(), "'a', seed 0, fit 1"), (ForgetfulMany(), "'b', seed 0, fit 2")]
+)
+def test_a_fit_that_returns_nothing_is_named(where, learner, fit):
+    said = rf"`learner` must end its method fit with `return model`, got None from \w+.fit \(learning {fit} of 3\)\."
+    with pytest.raises(LearnerError, match=f"^{said} Give a store to keep finished fits.$"):
+        learn_orders(where(learner), NAMED, [(0,), (1,), (2,)])
+
+
+def test_none_may_be_the_model():
+    assert learn_orders(RayLearner(Stateless()), NAMED, ORDERS) == learn_orders(Stateless(), NAMED, ORDERS)
+
+
+def test_a_learner_that_returns_too_few_models():
+    class Short(Several):
+        def fit_many(self, models, tasks):
+            return super().fit_many(models, tasks)[:1]
+
+    with pytest.raises(LearnerError, match="`fit_many` must return a model for each of the 2, got 1"):
+        learn_orders(RayLearner(Short()), NAMED, ORDERS)
+
+
 def test_a_plan_on_ray_is_the_plan_from_here():
     from taskorder.planning.plan import plan
 

@@ -37,10 +37,10 @@ def test_without_ray_it_says_how_to_get_it(config, monkeypatch, capsys):
     [
         (["run", "tiny.toml", "--gpus-per-worker", "1"], "`--gpus-per-worker` must come with --ray"),
         (["pilot", "digits", "--cpus-per-worker", "1"], "`--cpus-per-worker` must come with --ray"),
-        (["run", "tiny.toml", "--ray", "--cpus-per-worker", "0"], "CPUs per worker must be above 0, got 0.0"),
+        (["run", "tiny.toml", "--ray", "--cpus-per-worker", "0"], "`--cpus-per-worker` must be above 0, got 0.0"),
         (
             ["run", "tiny.toml", "--ray", "--gpus-per-worker", "1.5"],
-            "a share of one like 0.5 or a whole number, got 1.5",
+            "`--gpus-per-worker` must be a share of one like 0.5 or a whole number, got 1.5",
         ),
         (["run", "--ray", "tiny.toml"], "got 'tiny.toml'. Put the file before it"),
     ],
@@ -63,19 +63,19 @@ def test_an_address_where_no_cluster_answers(config):
     command = [sys.executable, "-m", "taskorder", "run", config, "--ray", address]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=120)
     assert done.returncode == 2
-    assert f"`--ray` must be the address of a Ray cluster that runs, got {address}" in done.stderr
+    assert f"`--ray` must lead to a Ray cluster that runs, got {address}" in done.stderr
     assert done.stderr.count("\n") == 1
 
 
 def test_a_head_that_dies_is_one_line(config, machines, monkeypatch, capsys):
     from taskorder.execute import ray
-    from taskorder.execute.cluster import HeadLost
+    from taskorder.execute.head import HeadLost
 
     def lost(*specs, **how):
         raise HeadLost("10.0.0.1:6379")
 
     monkeypatch.setattr(ray, "complete", lost)
-    assert main(["run", config, "--ray"]) == 1
+    assert main(["run", config, "--ray"]) == 2
     said = capsys.readouterr().err
     assert said.startswith("taskorder: error: the head of the Ray cluster must answer, got nothing from 10.0.0.1:6379")
     assert said.count("\n") == 1

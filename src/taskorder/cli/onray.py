@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import ExitStack, contextmanager, redirect_stdout
+from threading import Event, Thread
 from typing import TYPE_CHECKING
 
-from taskorder.cli.output import say
+from taskorder.cli.inputs import called
+from taskorder.cli.output import BAD_INPUT, say
 
 if TYPE_CHECKING:
     from taskorder.execute.cluster import Share
+    from taskorder.execute.head import Head
+
+END_SECONDS = 10.0
+"""How long a run may take to end when the head of the cluster is gone; Ray needs 5 s to let go."""
 
 
 def add_ray(parser: argparse.ArgumentParser) -> None:
@@ -41,15 +48,61 @@ def share_of(args: argparse.Namespace) -> Share | None:
         return None
     from taskorder.execute.cluster import Share
 
-    return Share(**wanted)
+    with called(cpus="--cpus-per-worker", gpus="--gpus-per-worker"):
+        return Share(**wanted)
 
 
 @contextmanager
 def on_ray(address: str, share: Share) -> Iterator[None]:
-    """Ray at the address, which speaks on stderr; a word where nothing there is large enough for a worker yet."""
-    from taskorder.execute.cluster import LOCAL, connected
+    """Ray at the address, which speaks on stderr; a word where nothing there is large enough for a worker yet.
 
-    with redirect_stdout(sys.stderr), connected(address, share, tell=say):
-        if address != LOCAL and not share.workers():
-            say(f"no machine of the cluster has {share.cpus:g} CPUs and {share.gpus:g} GPUs free; waiting for one")
+    Where the head of the cluster is gone, a ValueError, and the end of this process if that takes too long.
+    """
+    from taskorder.execute.cluster import LOCAL, connected
+    from taskorder.execute.head import Head
+
+    through = Event()
+    try:
+        with ExitStack() as ray:
+            ray.enter_context(redirect_stdout(sys.stderr))
+            with called(address="--ray", share="--cpus-per-worker` and `--gpus-per-worker"):
+                ray.enter_context(connected(address, share, tell=say))
+            Thread(target=_end_with, args=(Head(), through), daemon=True).start()
+            with _bad_input_if_lost(through):
+                if address != LOCAL and not share.workers():
+                    have = f"{share.cpus:g} CPUs and {share.gpus:g} GPUs"
+                    say(f"no machine of the cluster has {have} free; waiting for one")
+                yield
+    finally:
+        through.set()
+
+
+@contextmanager
+def _bad_input_if_lost(through: Event) -> Iterator[None]:
+    """A ValueError where the head is lost; else nobody need watch it any more, for Ray is about to be ended."""
+    from taskorder.execute.head import HeadLost
+
+    lost: BaseException | None = None
+    try:
         yield
+    except Exception as problem:
+        lost = problem if isinstance(problem, HeadLost) else problem.__cause__  # a learner's error names the fit
+        if isinstance(lost, HeadLost):
+            raise ValueError(str(lost)) from None
+        raise
+    finally:
+        if not isinstance(lost, HeadLost):
+            through.set()
+
+
+def _end_with(head: Head, through: Event) -> None:
+    """See to it that this process ends when the head is gone, also from a call of Ray's that never comes back."""
+    from taskorder.execute.head import MOMENT_SECONDS, HeadLost
+
+    try:
+        while not through.wait(MOMENT_SECONDS):
+            head.answers()
+    except HeadLost as problem:
+        if not through.wait(END_SECONDS):
+            say(f"error: {problem}")  # what is finished is in the store: every result is a commit of its own
+            os._exit(BAD_INPUT)

@@ -62,7 +62,6 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> tuple[int, str]:
     """The exit code and what to print."""
-    from taskorder.execute.cluster import HeadLost
     from taskorder.store import Store, StoreError
 
     name = Path(args.config).stem
@@ -78,9 +77,6 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     except StoreError as problem:
         say(f"error: {problem}")
         return CANNOT_WRITE, ""
-    except HeadLost as problem:
-        say(f"error: {problem}")
-        return FAILED, ""
     except KeyboardInterrupt:
         say(f"interrupted; what is finished is kept in {path}, and the same command goes on from there")
         return INTERRUPTED, ""

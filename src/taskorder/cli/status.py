@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Iterator
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
-from taskorder.cli.output import page
+from taskorder.cli.output import page, write
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from taskorder.execute.standing import Tally
-    from taskorder.store import Failure
+    from taskorder.store import Failure, Store
 
 HEADERS = ("config", "done", "of", "failed", "running", "seconds", "network-steps", "steps/s")
 SHOWN_FAILURES = 5
@@ -43,17 +45,26 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     from taskorder.store import Store
 
     with Store(args.store, create=False) as store:
-        found = standing(store, None if args.json else SHOWN_FAILURES)
-    rows = [_row(tally) for tally in found.tallies]
-    made = {key: sorted(values - {""}) for key, values in found.made.items()}
-    if args.json:
-        failed = [failure._asdict() for failure in found.failures]
-        return 0, json.dumps({"configs": rows, "failures": failed, **made}, indent=2) + "\n"
+        found = standing(store, 0 if args.json else SHOWN_FAILURES)
+        rows = [_row(tally) for tally in found.tallies]
+        made = {key: sorted(values - {""}) for key, values in found.made.items()}
+        if args.json:
+            return next((code for part in _document(rows, store, made) if (code := write(part))), 0), ""
     lines = [f"{key:<8}{value}" for key, values in made.items() for value in values]
     lines += [f"failed  {_line(failure)}" for failure in found.failures]
     if found.num_failures > SHOWN_FAILURES:
         lines.append(f"        and {found.num_failures - SHOWN_FAILURES} more; --json lists all")
     return 0, page(lambda width: (_table(rows), lines))
+
+
+def _document(rows: list[dict[str, Any]], store: Store, made: dict[str, list[str]]) -> Iterator[str]:
+    """The JSON document, in parts: there may be as many failures as specs."""
+    before = "\n"
+    yield json.dumps({"configs": rows}, indent=2).removesuffix("\n}") + ',\n  "failures": ['
+    for failure in store.each_failure():
+        yield before + indent(json.dumps(failure._asdict(), indent=2), "    ")
+        before = ",\n"
+    yield ("]" if before == "\n" else "\n  ]") + "," + json.dumps(made, indent=2).removeprefix("{") + "\n"
 
 
 def _row(tally: Tally) -> dict[str, Any]:

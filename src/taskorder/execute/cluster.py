@@ -10,23 +10,21 @@ import logging
 import math
 import os
 import pickle
-import socket
-import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from taskorder.execute.head import REACHED_SECONDS, Head, first_line, need_ray, reach
+
 LOCAL = "local"
 """The address of a Ray on this machine that is started for the purpose."""
 AUTO = "auto"
-MISSING = 'Ray is not installed. Install it with: pip install "taskorder[ray]".'
 DEVICE_SHARE = 0.9
 """Of the memory of a GPU, for all the workers that share it."""
 
@@ -36,14 +34,6 @@ SERVERS = 6
 """How often to ask for a server of one's own, from outside: on a busy head several in turn may not come up."""
 NO_SERVER = "Initialization failure from server"
 """What Ray says of that."""
-MOMENT_SECONDS = 0.5
-"""How long to wait for work before looking around."""
-REACHED_SECONDS = 20.0
-"""How long the machine at an address may take to answer, and the head of the cluster may be silent."""
-ANSWER_SECONDS = 2.0
-"""How long a head that runs takes to answer at most."""
-ASKED_AGAIN_SECONDS = 5.0
-
 Packed = list[NDArray[np.uint8]]
 """A pickle and the arrays in it, as bytes: Ray keeps them in its object store, which workers read in place."""
 
@@ -57,50 +47,6 @@ class WorkerLost(Exception):
         return cls(f"{type(problem).__name__} in {TRIES} tries. {first_line(problem)}")
 
 
-class HeadLost(Exception):
-    """The head of the cluster is gone, and with it the cluster."""
-
-    def __init__(self, where: str) -> None:
-        super().__init__(
-            f"the head of the Ray cluster must answer, got nothing from {where}; what is finished is kept: "
-            "start the cluster again, and the same command goes on"
-        )
-
-
-class Head:
-    """The head of the cluster that this process is connected to.
-
-    Ray itself waits a minute for a head that is gone, and then ends the whole process.
-    """
-
-    def __init__(self) -> None:
-        ray = need_ray()
-        # who comes from outside (ray://) may not reach it, and is told by Ray: a ConnectionError
-        self._address = "" if ray.util.client.ray.is_connected() else str(ray.get_runtime_context().gcs_address)
-        self._answered, self._silent = time.monotonic(), 0.0
-
-    def answers(self, *, this_moment: bool = False) -> bool:
-        """Whether it does, or did some seconds ago; HeadLost where it has not for long."""
-        now = time.monotonic()
-        if not self._address or (now - self._answered < ASKED_AGAIN_SECONDS and not this_moment):
-            return True
-        try:
-            _reach(self._address, ANSWER_SECONDS)
-        except OSError:
-            self._silent = self._silent or now
-            if now - self._silent > REACHED_SECONDS:
-                raise HeadLost(self._address) from None
-            return False
-        self._answered, self._silent = now, 0.0
-        return True
-
-
-def _reach(address: str, seconds: float) -> None:
-    """An OSError if nothing listens at HOST:PORT."""
-    host, _, port = address.rpartition("://")[2].rpartition(":")
-    socket.create_connection((host.strip("[]"), int(port)), timeout=seconds).close()
-
-
 @dataclass(frozen=True)
 class Share:
     """What a worker has for itself."""
@@ -110,9 +56,9 @@ class Share:
 
     def __post_init__(self) -> None:
         if not 0 < self.cpus < math.inf:
-            raise ValueError(f"CPUs per worker must be above 0, got {self.cpus}.")
+            raise ValueError(f"`cpus` must be above 0, got {self.cpus}.")
         if not 0 <= self.gpus < math.inf or (self.gpus > 1 and self.gpus % 1):
-            raise ValueError(f"GPUs per worker must be a share of one like 0.5 or a whole number, got {self.gpus}.")
+            raise ValueError(f"`gpus` must be a share of one like 0.5 or a whole number, got {self.gpus}.")
 
     def workers(self) -> int:
         """How many workers the cluster holds now."""
@@ -135,13 +81,6 @@ class Share:
             os.environ.setdefault("XLA_PYTHON_CLIENT_MEM_FRACTION", f"{DEVICE_SHARE * self.gpus:.3f}")
 
 
-def need_ray() -> Any:
-    """The package, or an error that says how to get it."""
-    if find_spec("ray") is None:
-        raise ValueError(MISSING)
-    return import_module("ray")
-
-
 @contextmanager
 def connected(
     address: str = LOCAL, share: Share | None = None, tell: Callable[[str], None] | None = None
@@ -158,16 +97,21 @@ def connected(
         yield
         return
     if address.startswith("ray://") and find_spec("grpc") is None:
-        raise ValueError(f'`--ray {address}` needs the client of Ray. Install it with: pip install "ray[client]".')
+        raise ValueError(
+            f"`address` must be local, auto or HOST:PORT without the client of Ray, got {address}. "
+            'Install it with: pip install "ray[client]".'
+        )
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address == LOCAL:
         options["include_dashboard"] = False
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing leaves this machine
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # Share.take does that; Ray would warn of it
+    os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # of several that fail alike one is told, by us
     os.environ.setdefault("RAY_task_oom_retries", str(TRIES - 1))  # by itself Ray tries forever
     try:
-        if ":" in address:  # Ray itself would try for minutes
-            _reach(address, REACHED_SECONDS)
+        where = os.environ.get("RAY_ADDRESS", "") if address == AUTO else address
+        if ":" in where.rpartition("://")[2]:  # Ray itself would try for minutes
+            reach(where, REACHED_SECONDS)
         _init(address, options, tell)
     except (OSError, ValueError, RuntimeError) as problem:
         reason = first_line(problem).rstrip(".")
@@ -177,14 +121,12 @@ def connected(
             else "Start one with: ray start --head; or leave the address out for one on this machine. "
             "One that asks for a token wants RAY_AUTH_MODE=token and RAY_AUTH_TOKEN set."
         )
-        raise ValueError(
-            f"`--ray` must be the address of a Ray cluster that runs, got {address} ({reason}). {fix}"
-        ) from None
+        raise ValueError(f"`address` must lead to a Ray cluster that runs, got {address} ({reason}). {fix}") from None
     try:
         if address == LOCAL and share is not None and share.workers() == 0:
             raise ValueError(
-                f"A worker must fit this machine, got {share.cpus:g} CPUs and {share.gpus:g} GPUs for each. "
-                "Ask for less with --cpus-per-worker and --gpus-per-worker."
+                f"`share` must fit this machine, got {share.cpus:g} CPUs and {share.gpus:g} GPUs for each worker. "
+                "Ask for less."
             )
         yield
     finally:
@@ -212,19 +154,13 @@ def _init(address: str, options: dict[str, Any], tell: Callable[[str], None] | N
             ray.shutdown()
 
 
-def cancel(refs: Iterable[Any]) -> None:
+def cancel(refs: Iterable[Any], head: Head) -> None:
     """End the tasks behind these references; what has come is left alone, for Ray 2.60 may abort if told to end it."""
     ray, waiting = need_ray(), list(refs)
     if waiting and ray.is_initialized():  # else Ray would look for a cluster to connect to
-        with suppress(Exception):  # the cluster may be gone
+        with suppress(Exception), head.asked():  # the cluster may be gone
             for ref in ray.wait(waiting, num_returns=len(waiting), timeout=0)[1]:
                 ray.cancel(ref, force=True)
-
-
-def first_line(problem: Exception) -> str:
-    """The first line of an error that has many, with the last where it only announces that; or its kind."""
-    lines = [line.strip() for line in str(problem).splitlines() if line.strip()] or [type(problem).__name__]
-    return f"{lines[0]} {lines[-1]}" if lines[0].endswith(":") and len(lines) > 1 else lines[0]
 
 
 def pack(value: Any) -> Packed:

@@ -14,19 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from taskorder.execute.cluster import (
-    MOMENT_SECONDS,
-    TRIES,
-    Head,
-    Packed,
-    Share,
-    WorkerLost,
-    cancel,
-    load,
-    need_ray,
-    pack,
-    unpack,
-)
+from taskorder.execute.cluster import TRIES, Packed, Share, WorkerLost, cancel, load, pack, unpack
+from taskorder.execute.head import MOMENT_SECONDS, Beside, Head, from_outside, need_ray
 from taskorder.execute.sweep import said
 from taskorder.learners.orders import OneFailed
 from taskorder.learners.protocol import Learner, Model, Score, described, score
@@ -34,6 +23,8 @@ from taskorder.task import Task
 
 AHEAD = 2
 """Fits out for every worker: one at work, and one that waits."""
+COUNT_AGAIN_SECONDS = 5.0
+"""How often to look whether the cluster has grown."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +60,7 @@ class RayLearner:
                 "Keep what cannot in a module that the workers import, or make it in `make`."
             ) from None
         self._head = Head()
+        self._workers = Beside(self.share.workers, self._head, COUNT_AGAIN_SECONDS)
         self._group = int(getattr(learner, "at_once", 1)) if hasattr(learner, "fit_many") else 1
         self._shared = uuid.uuid4().hex, self._ray.put(packed), self.share
         self._tasks: dict[str, Any] = {}
@@ -81,7 +73,7 @@ class RayLearner:
     @property
     def at_once(self) -> int:
         """How many models to give to `fit_many`: enough for all workers of the cluster."""
-        return AHEAD * self._group * max(1, self.share.workers())
+        return AHEAD * self._group * max(1, self._workers.last())
 
     @property
     def note(self) -> str:
@@ -100,8 +92,8 @@ class RayLearner:
         """The checkpoint itself, for it never changes; one of a model of yours."""
         return model if isinstance(model, Checkpoint) else Checkpoint(self._ray.put(pack([model])), 0)
 
-    def fit(self, model: Checkpoint, task: Task) -> Checkpoint:
-        """The model after training on the task."""
+    def fit(self, model: Checkpoint, task: Task) -> Checkpoint | None:
+        """The model after training on the task; None where the learner has returned none."""
         with _own_error():
             return self.fit_many([model], [task])[0]
 
@@ -110,10 +102,12 @@ class RayLearner:
         with _own_error():
             return self.score_many([model], [task])[0][0].loss
 
-    def fit_many(self, models: Sequence[Checkpoint], tasks: Sequence[Task]) -> list[Checkpoint]:
-        """Every model after training on its task."""
+    @from_outside()
+    def fit_many(self, models: Sequence[Checkpoint], tasks: Sequence[Task]) -> list[Checkpoint | None]:
+        """Every model after training on its task; None where the learner has returned none."""
         fitted, marks = [], []
         for begin in range(0, len(models), self._group):
+            self._head.answers()
             part, learned = models[begin : begin + self._group], tasks[begin : begin + self._group]
             refs, places = _distinct(part)
             names = {task.name: self._put(task) for task in learned}
@@ -121,11 +115,13 @@ class RayLearner:
             made, mark = self._fit.remote(*self._shared, places, wanted, len(refs), *refs, *names.values())
             fitted += [Checkpoint(made, place) for place in range(len(part))]
             marks.append(mark)
-        self._gather(marks)
-        return fitted
+        there = [one for group in self._gather(marks) for one in group]
+        return [model if is_there else None for model, is_there in zip(fitted, there, strict=True)]
 
+    @from_outside()
     def score_many(self, models: Sequence[Checkpoint], tasks: Sequence[Task]) -> list[list[Score]]:
         """The scores of every model on every task."""
+        self._head.answers()
         put = [self._put(task) for task in tasks]
         waiting = []
         for begin in range(0, len(models), self._group):
@@ -138,16 +134,22 @@ class RayLearner:
         found: list[Any] = []
         try:
             for ref in waiting:
-                while not self._ray.wait([ref], timeout=MOMENT_SECONDS)[0]:
-                    self._head.answers()
-                found.append(self._ray.get(ref))
+                while not self._came(ref):
+                    pass
+                with self._head.asked():
+                    found.append(self._ray.get(ref))
         except self._ray.exceptions.RayError as problem:
             cause = getattr(problem, "cause", None)
             own = cause if isinstance(cause, Exception) else WorkerLost.from_ray(problem)
             raise OneFailed(len(found) * self._group, own) from None
         finally:
-            cancel(waiting[len(found) :])
+            cancel(waiting[len(found) :], self._head)
         return found
+
+    def _came(self, ref: Any) -> bool:
+        """Whether it has, after a moment at most."""
+        with self._head.asked():
+            return bool(self._ray.wait([ref], timeout=MOMENT_SECONDS)[0])
 
     def _put(self, task: Task) -> Any:
         """The reference of a task that is in the object store, once whatever copies of it come along."""
@@ -191,15 +193,20 @@ def _fit(
     wanted: list[int],
     num_models: int,
     *packed: Packed,
-) -> tuple[Packed, None]:
-    """The fitted models, and a mark that says that they are there without bringing them."""
+) -> tuple[Packed, list[bool]]:
+    """The fitted models, and of each whether there is one: that says that they are there without bringing them."""
     learner = _learner(key, parts, share)
     models = _taken(packed[:num_models], places)
     tasks = [unpack(one) for one in packed[num_models:]]
     learned = [tasks[place] for place in wanted]
+    given = [model is not None for model in models]
     if hasattr(learner, "fit_many"):
-        return pack(list(learner.fit_many(models, learned))), None
-    return pack([learner.fit(models[0], learned[0])]), None  # private already: no copy
+        fitted = list(learner.fit_many(models, learned))
+    else:
+        fitted = [learner.fit(models[0], learned[0])]  # private already: no copy
+    if len(fitted) != len(models):
+        raise ValueError(f"`fit_many` must return a model for each of the {len(models)}, got {len(fitted)}")
+    return pack(fitted), [model is not None or not had for model, had in zip(fitted, given, strict=True)]
 
 
 def _score(

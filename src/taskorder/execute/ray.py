@@ -6,27 +6,13 @@ writes the store.
 
 from __future__ import annotations
 
-import time
 import uuid
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from taskorder._version import __version__
-from taskorder.execute.cluster import (
-    MOMENT_SECONDS,
-    TRIES,
-    Head,
-    HeadLost,
-    Packed,
-    Share,
-    WorkerLost,
-    cancel,
-    connected,
-    first_line,
-    load,
-    need_ray,
-    pack,
-)
+from taskorder.execute.cluster import TRIES, Packed, Share, WorkerLost, cancel, connected, load, pack
+from taskorder.execute.head import MOMENT_SECONDS, Beside, Head, first_line, from_outside, need_ray
 from taskorder.execute.sweep import (
     Device,
     Done,
@@ -71,11 +57,8 @@ def complete(
     share = share or Share()
     if not any(store.missing(part) for part in parts(specs)):
         return 0  # no need to disturb the cluster
-    with connected(share=share):
-        try:
-            return sweep(specs, _Cluster(run_batch, batch_size, device, share), store, finished=finished, **how)
-        except ConnectionError as problem:
-            raise HeadLost(f"there ({first_line(problem)})") from None
+    with connected(share=share), from_outside():
+        return sweep(specs, _Cluster(run_batch, batch_size, device, share), store, finished=finished, **how)
 
 
 class _Sent(NamedTuple):
@@ -89,7 +72,6 @@ class _Cluster:
 
     def __init__(self, run_batch: RunBatch, batch_size: int | Callable[[], int], device: Device, share: Share) -> None:
         self._ray = need_ray()
-        self._share = share
         self._head = Head()
         self._shared = uuid.uuid4().hex, self._ray.put(pack((run_batch, batch_size, device))), share
         # A process is used again and again (max_calls), also where it has a GPU. Retries are ours: Ray would try a
@@ -99,18 +81,18 @@ class _Cluster:
         self._ask = self._ray.remote(**options)(_ask)
         self._out: dict[Any, _Sent] = {}
         self._count = 0
-        self._room, self._counted = 0, -COUNT_AGAIN_SECONDS
+        self._workers = Beside(share.workers, self._head, COUNT_AGAIN_SECONDS)
 
     def batch_size(self, ask: Callable[[], None]) -> int:
         """What a worker says, or was told; an error in one line if workers cannot do the work at all."""
         answer = self._ask.remote(*self._shared)
         self._out[answer] = _Sent(0, ())
-        while not self._ray.wait([answer], timeout=MOMENT_SECONDS)[0]:
-            self._head.answers()
+        while not self._come([answer]):
             ask()
         del self._out[answer]
         try:
-            version, size = self._ray.get(answer)
+            with self._head.asked():
+                version, size = self._ray.get(answer)
         except self._ray.exceptions.RayError as problem:
             cause = getattr(problem, "cause", None)
             reason = said(cause) if isinstance(cause, Exception) else first_line(problem)
@@ -123,11 +105,7 @@ class _Cluster:
 
     def room(self) -> int:
         """Some batches for every worker that the cluster holds now; a few where it has yet to grow."""
-        now = time.monotonic()
-        # counting asks the head, for a minute if it is gone, and then Ray ends this process
-        if now - self._counted >= COUNT_AGAIN_SECONDS and self._head.answers(this_moment=True):
-            self._room, self._counted = AHEAD * max(1, self._share.workers()), now
-        return self._room
+        return AHEAD * max(1, self._workers.last())
 
     def start(self, batch: Sequence[RunSpec]) -> int:
         """Hand a batch to Ray."""
@@ -138,13 +116,13 @@ class _Cluster:
     def wait(self) -> tuple[int, Done | Exception] | None:
         """A batch that came back; one whose worker is lost is handed out again instead."""
         errors = self._ray.exceptions
-        ready, _ = self._ray.wait(list(self._out), num_returns=1, timeout=MOMENT_SECONDS)
+        ready = self._come(list(self._out))
         if not ready:
-            self._head.answers()
             return None
         sent = self._out.pop(ready[0])
         try:
-            return sent.ticket, self._ray.get(ready[0])
+            with self._head.asked():
+                return sent.ticket, self._ray.get(ready[0])
         except errors.RayTaskError as problem:
             cause = problem.cause
             return sent.ticket, cause if isinstance(cause, Exception) else RuntimeError(first_line(problem))
@@ -154,12 +132,17 @@ class _Cluster:
                 return None
             return sent.ticket, WorkerLost.from_ray(problem)
 
+    def _come(self, refs: list[Any]) -> list[Any]:
+        """One of the references that is through, or none after a moment."""
+        with self._head.asked():
+            return list(self._ray.wait(refs, num_returns=1, timeout=MOMENT_SECONDS)[0])
+
     def _submit(self, sent: _Sent) -> None:
         self._out[self._work.remote(*self._shared, sent.batch)] = sent
 
     def cancel(self) -> None:
         """Kill what is at work, and forget what waits."""
-        cancel(self._out)
+        cancel(self._out, self._head)
         self._out.clear()
 
 

@@ -43,7 +43,7 @@ class Standing:
     """What the results were made with."""
 
 
-def standing(store: Store, most_failures: int | None = None) -> Standing:
+def standing(store: Store, most_failures: int) -> Standing:
     """What is done, failed and running of each request, what belongs to none, and so many failures at most."""
     found, others = Standing(), Tally("(others)", {})
     with scratch(WANTED) as wanted:
@@ -63,7 +63,7 @@ def standing(store: Store, most_failures: int | None = None) -> Standing:
         running = set() if store.path is None else claimed(store.path, each)
         for failure in store.each_failure():
             found.num_failures += 1
-            if most_failures is None or found.num_failures <= most_failures:
+            if found.num_failures <= most_failures:
                 found.failures.append(failure)
             for tally in asking(failure.digest) if failure.digest not in running else ():
                 tally.failed += 1

@@ -154,6 +154,8 @@ def _fitted(run: _Run, nodes: list[_Node], models: list[Model]) -> list[Model]:
     try:
         if hasattr(run.learner, "fit_many"):
             fitted = list(run.learner.fit_many(models, tasks))
+            if len(fitted) != len(models):
+                raise ValueError(f"`fit_many` must return a model for each of the {len(models)}, got {len(fitted)}")
         else:
             fitted = [run.learner.fit(copied(run.learner, models[0]), tasks[0])]
     except Exception as problem:
@@ -162,9 +164,14 @@ def _fitted(run: _Run, nodes: list[_Node], models: list[Model]) -> list[Model]:
         if made is None and model is not None:
             raise LearnerError(
                 "`learner` must end its method fit with `return model`, "
-                f"got None from {type(run.learner).__name__}.fit {_where(run, nodes[place], place)}"
+                f"got None from {_own_name(run.learner)}.fit {_where(run, nodes[place], place)}"
             )
     return fitted
+
+
+def _own_name(learner: Learner) -> str:
+    """The class of a learner, of that which learns where another one carries it elsewhere."""
+    return type(getattr(learner, "learner", learner)).__name__
 
 
 def _scored(run: _Run, nodes: list[_Node], models: list[Model]) -> list[tuple[Score, ...]]:
