@@ -74,7 +74,8 @@ def test_a_worker_that_does_not_fit_this_machine(fake):
     ("said", "tries", "message"),
     [
         (CRASHED, SERVERS, "Initialization failure from server: .* start the head with GRPC_ENABLE_FORK_SUPPORT=0"),
-        ("no token", 1, r"no token\). Start one with: ray start"),
+        ("ray client connection timeout", 1, r"timeout\). It may want a token: set RAY_AUTH_MODE=token"),
+        ("no room", 1, r"no room\). Start one with: ray start"),
     ],
 )
 def test_a_cluster_that_does_not_take_us_is_one_line(fake, listening, said, tries, message):

@@ -34,6 +34,8 @@ SERVERS = 6
 """How often to ask for a server of one's own, from outside: on a busy head several in turn may not come up."""
 NO_SERVER = "Initialization failure from server"
 """What Ray says of that."""
+NO_ANSWER = "ray client connection timeout"
+"""What Ray says, after half a minute, to who comes from outside without a token."""
 Packed = list[NDArray[np.uint8]]
 """A pickle and the arrays in it, as bytes: Ray keeps them in its object store, which workers read in place."""
 
@@ -118,8 +120,9 @@ def connected(
         fix = (
             f"Its server for clients did not come up, {SERVERS} times: start the head with GRPC_ENABLE_FORK_SUPPORT=0."
             if NO_SERVER in reason
-            else "Start one with: ray start --head; or leave the address out for one on this machine. "
-            "One that asks for a token wants RAY_AUTH_MODE=token and RAY_AUTH_TOKEN set."
+            else "It may want a token: set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN to what ray get-auth-token says."
+            if NO_ANSWER in reason
+            else "Start one with: ray start --head; or leave the address out for one on this machine."
         )
         raise ValueError(f"`address` must lead to a Ray cluster that runs, got {address} ({reason}). {fix}") from None
     try:
