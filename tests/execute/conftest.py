@@ -39,6 +39,15 @@ def free_port():
         return free.getsockname()[1]
 
 
+@pytest.fixture
+def listening():
+    """A port of this machine where somebody listens."""
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        yield server
+
+
 @pytest.fixture(scope="package")
 def cache(tmp_path_factory):
     """A folder for what JAX compiles, shared by all processes here."""

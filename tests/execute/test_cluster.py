@@ -1,7 +1,5 @@
 """Connecting to a cluster; a fake Ray says what the real one says at bad times."""
 
-import socket
-
 import pytest
 
 from taskorder.execute import cluster
@@ -29,14 +27,6 @@ class FakeRay:
 
     def shutdown(self):
         self.calls.append("shutdown")
-
-
-@pytest.fixture
-def listening():
-    with socket.socket() as server:
-        server.bind(("127.0.0.1", 0))
-        server.listen()
-        yield server
 
 
 @pytest.fixture

@@ -13,14 +13,6 @@ from taskorder.execute.head import Beside, Head, HeadLost, first_line, from_outs
 
 
 @pytest.fixture
-def listening():
-    with socket.socket() as server:
-        server.bind(("127.0.0.1", 0))
-        server.listen()
-        yield server
-
-
-@pytest.fixture
 def agent(tmp_path):
     """What listens at the socket of Ray's agent."""
     with socket.socket(socket.AF_UNIX) as server:
