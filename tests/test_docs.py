@@ -181,6 +181,23 @@ def test_measured_numbers_are_those_of_the_results(name):
     assert [number for number in numbers if number not in kept] == []
 
 
+INTERVAL = re.compile(r"(-?\d[\d.]*)(?: ?%)? \[[+]?(-?[\d.]+)%?, [+]?(-?[\d.]+)%?\]")
+
+
+def test_intervals_of_the_readme_are_those_of_the_report():
+    """Rounded, or in percent; of the rows that name a figure."""
+    kept = [[float(part) for part in found] for found in INTERVAL.findall((ROOT / "REPRODUCTION.md").read_text())]
+    rows = [line for line in (ROOT / "README.md").read_text().splitlines() if "| `taskorder reproduce" in line]
+    shown = [found for row in rows for found in INTERVAL.findall(row)]
+    assert len(shown) > 30
+
+    def same(text, number):
+        digits = len(text.partition(".")[2])
+        return any(abs(float(text) - unit * number) <= 0.505 * 10**-digits + 0.006 for unit in (1, 100))
+
+    assert [one for one in shown if not any(all(map(same, one, numbers)) for numbers in kept)] == []
+
+
 def test_every_example_of_the_gallery_is_shown_with_its_picture():
     text = (ROOT / "docs/gallery.md").read_text()
     names = {path.stem for path in (ROOT / "examples/gallery").glob("*.py")}

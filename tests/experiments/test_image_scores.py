@@ -55,6 +55,22 @@ def by_typicality(slope, noise=0.0):
 # reading
 
 
+def test_sets_with_some_orders_join_those_with_all(make_result, make_similarity):
+    whole = truth_of(make_result(0, make_similarity(P, 0), lambda order: 0.5 + 0.1 * order[0]), 0, 0)
+    C, some = make_similarity(P, 1), [(0, 1, 2, 3), (3, 2, 1, 0)]
+    chosen = rule_orders(truth_of(make_result(1, C, lambda order: 0.5), 0, 0), "test")
+    some += [order for rule, orders in chosen.items() if rule != LAST for order in orders if order not in some]
+    part = truth_of(make_result(1, C, lambda order: 0.5 + 0.1 * order[0], some), 0, 2)
+    assert (whole.whole, part.whole) == (True, False)
+    found = scores(sets_of([whole, part]), "test")
+    assert LAST in scores(sets_of([whole]), "test")
+    assert LAST not in found
+    assert found[MEAN].accuracy == pytest.approx([65, 65])
+    assert found[TYPICALITY[0]].gain == pytest.approx(
+        [truth.at(rule_orders(truth, "test")[TYPICALITY[0]][0]) - 65 for truth in (whole, part)]
+    )
+
+
 def test_a_truth_knows_its_orders_and_their_mean(make_result, make_similarity):
     C = make_similarity(3, 0)
     truth = truth_of(make_result(7, C, lambda order: 0.5 + 0.1 * order[0]), 1, 0)

@@ -77,9 +77,10 @@ class Scores:
 
 @lru_cache(maxsize=64)
 def scores(sets: Sets, estimate: str) -> dict[str, Scores]:
-    """By rule."""
+    """By rule, of those that choose orders of every set: the sets of a joined part may have different orders trained."""
     chosen = [rule_orders(truth, estimate) for truth in sets.truths]
-    found = {rule: [one[rule] for one in chosen] for rule in (chosen[0] if chosen else {})}
+    shared = [rule for rule in (chosen[0] if chosen else {}) if all(rule in one for one in chosen)]
+    found = {rule: [one[rule] for one in chosen] for rule in shared}
     found[ONE] = [(_any_order(truth),) for truth in sets.truths]
     by_rule = {rule: _scores(sets.truths, orders) for rule, orders in found.items()}
     means = np.array([truth.mean for truth in sets.truths])
