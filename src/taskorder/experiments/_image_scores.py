@@ -77,7 +77,7 @@ class Scores:
 
 @lru_cache(maxsize=64)
 def scores(sets: Sets, estimate: str) -> dict[str, Scores]:
-    """By rule, of those that choose orders of every set: the sets of a joined part may have different orders trained."""
+    """By rule, of those that choose orders of every set: in a joined part, some sets may lack some orders."""
     chosen = [rule_orders(truth, estimate) for truth in sets.truths]
     shared = [rule for rule in (chosen[0] if chosen else {}) if all(rule in one for one in chosen)]
     found = {rule: [one[rule] for one in chosen] for rule in shared}
