@@ -32,6 +32,7 @@ TITLES = {
     ("ray_scaling", "scaling"): "Ray: a second worker on one host",
     ("ray_scaling", "memory"): "Ray: memory of the driver",
     ("ray_scaling", "model"): "Ray: a cost model from these measurements",
+    ("ray_scaling", "reading"): "Stores of many specs: time and memory of the commands that read them",
 }
 INTRO = """# Benchmarks
 

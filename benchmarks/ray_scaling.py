@@ -150,7 +150,13 @@ print(int(re.search(r"VmHWM:\\s+(\\d+)", open("/proc/self/status").read())[1]) /
 """
 """A command, and the most memory that it had (`getrusage` would count what the process was forked from)."""
 READERS = {
-    "done": (["status"], ["export", "-o", "table.csv"], ["export", "-o", "table.csv.gz", "--whole"]),
+    "done": (
+        ["status"],
+        ["export", "-o", "table.csv"],
+        ["export", "-o", "table.csv.gz", "--whole"],
+        ["report", "--set", "7", "-o", "page.html"],
+        ["audit", "--where", "set=7"],
+    ),
     "failed": (["status", "--json"],),
 }
 WHOLE = {"task_set": {"names": ["a"]}, "network_steps": 10, "beginnings": ["", "0"],

@@ -3,14 +3,11 @@
 import shutil
 import subprocess
 import sys
-import time
-import urllib.request
 from pathlib import Path
 
 from PIL import Image
 from playwright.sync_api import sync_playwright
 
-PORT = 8399
 SIZE = {"width": 1400, "height": 860}
 
 
@@ -19,15 +16,15 @@ def main(folder: Path) -> None:
     command = [sys.executable, "-m", "taskorder"]
     page_file = folder / "report.html"
     subprocess.run([*command, "report", "--demo", "-o", str(page_file)], check=True)
-    server = subprocess.Popen([*command, "explore", "--demo", "--port", str(PORT)])
+    server = subprocess.Popen([*command, "explore", "--demo", "--port", "0"], stdout=subprocess.PIPE, text=True)
     try:
-        wait_for(f"http://127.0.0.1:{PORT}/")
+        address = server.stdout.readline().strip()  # it listens before it says where
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
             page = browser.new_page(viewport=SIZE)
             page.goto(page_file.absolute().as_uri())
             page.screenshot(path=folder / "report.png")
-            page.goto(f"http://127.0.0.1:{PORT}/")
+            page.goto(address)
             page.click("#optimal")
             page.get_by_text("proven").first.wait_for(timeout=60_000)
             page.evaluate("scrollTo(0, 0)")
@@ -40,17 +37,6 @@ def main(folder: Path) -> None:
     for name in ("report", "explorer"):  # few colors: a third of the size
         picture = Image.open(folder / f"{name}.png").convert("RGB").quantize(128)
         picture.save(folder / f"{name}.png", optimize=True)
-
-
-def wait_for(address: str) -> None:
-    """Until the explorer answers."""
-    for _ in range(100):
-        try:
-            urllib.request.urlopen(address)
-            return
-        except OSError:
-            time.sleep(0.2)
-    raise SystemExit(f"`explore` must answer at {address}, got nothing.")
 
 
 if __name__ == "__main__":

@@ -54,10 +54,36 @@ def test_bad_requests_are_named(store, tmp_path, capsys):
     assert "needs a store with one config" in capsys.readouterr().err
     assert main(["export", str(store), *out, "--similarity", "0", "--by", "1%"]) == 2
     assert "`--by` must be measured by the run, got 1%. Measured: curvature, test." in capsys.readouterr().err
+    assert main(["export", str(store), *out, "--similarity", "0", "--by", ""]) == 2
+    assert "`--by` must be measured by the run" in capsys.readouterr().err
     assert main(["export", str(store), *out, "--raw"]) == 2
     assert "`--by` and `--raw` must come with --similarity SET." in capsys.readouterr().err
     assert not (tmp_path / "s.csv").exists()
-    assert main(["export", str(store), "-o", str(tmp_path / "s.xls"), "--similarity", "0"]) == 2
+    (tmp_path / "s.xls").write_text("old")
+    assert main(["export", "no.sqlite", "-o", str(tmp_path / "s.xls"), "--similarity", "0"]) == 2
+    assert "`--output` must end in .csv, .tsv, .json or .npz, got 's.xls'." in capsys.readouterr().err
+    assert (tmp_path / "s.xls").read_text() == "old"
+
+
+@pytest.mark.parametrize("more", [(), ("--similarity", "0"), ("--whole",)])
+def test_no_export_takes_the_place_of_its_store(store, capsys, more):
+    named = store.with_name("s.json" if "--whole" in more else "s.csv")
+    store.rename(named)
+    out = named.with_name("s.csv.gz") if "--whole" in more else named
+    before = named.read_bytes()
+    assert main(["export", str(named), "-o", str(out), *more]) == 2
+    assert "`--output` must be another file than the input" in capsys.readouterr().err
+    assert named.read_bytes() == before
+
+
+def test_runs_are_counted_in_words(tmp_path, capsys):
+    for count, said in ((1, "1 run"), (2, "2 runs")):
+        specs = [RunSpec("neural.orders.2", {"net": "mlp", "set": number, "seed": 0}) for number in range(count)]
+        with Store(tmp_path / "s") as made:
+            made.put(specs, [result([[0, 1.0], [1.0, 0]])] * count, 1.0)
+        for name, more in (("s.csv", ()), ("s.csv.gz", ("--whole",))):
+            assert main(["export", str(tmp_path / "s"), "-o", str(tmp_path / name), *more]) == 0
+            assert capsys.readouterr().out.endswith(f": {said}\n")
 
 
 @pytest.mark.parametrize(

@@ -213,7 +213,13 @@ def test_lines_where_there_is_no_terminal(here, capsys, monkeypatch):
         (["run", "absent.toml"], "must be downloaded first"),
         (["run", "tiny.toml", "--batch", "0"], "`--batch` must be at least 1, got 0"),
         (["status", "no.sqlite"], "`store` must be an existing file, got no.sqlite"),
-        (["status", "tiny.toml"], "`store` must be a writable SQLite file, got tiny.toml: file is not a database"),
+        (
+            ["status", "tiny.toml"],
+            "a store that `taskorder run` made, got tiny.toml: file is not a database. Name",
+        ),
+        (["status", "."], "`store` must be a store that `taskorder run` made, got .: unable to open database file."),
+        (["status", "nothing"], "a store that `taskorder run` made, got nothing: it is empty. Name that file, like"),
+        (["export", "tiny.toml", "-o", "a.csv"], "a store that `taskorder run` made, got tiny.toml: file is not a"),
         (["export", "empty.sqlite", "-o", "a.csv"], "`store` must hold finished runs"),
         (["export", "empty.sqlite", "-o", "a.txt"], "`--output` must end in .csv, .csv.gz or .parquet, got 'a.txt'"),
     ],
@@ -223,11 +229,15 @@ def test_bad_input_is_named(here, capsys, monkeypatch, words, message):
     (here / "bad.toml").write_text("epoch = 3")
     (here / "many.toml").write_text("num_tasks = 6")
     (here / "absent.toml").write_text("dataset = 'cifar10'")
+    (here / "nothing").write_bytes(b"")
     Store("empty.sqlite")._db.close()
     assert main(words) == 2
     said = capsys.readouterr().err
     assert message in said
     assert said.count("\n") == 1
+    assert (here / "nothing").read_bytes() == b""
+    assert not (here / "results/no.sqlite").exists()  # nor for any other config that cannot be read
+    assert not (here / "results/bad.sqlite").exists()
 
 
 def test_a_store_that_cannot_be_used_ends_a_run(here, capsys):

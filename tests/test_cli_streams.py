@@ -52,7 +52,9 @@ def test_without_stderr_only_results_reach_stdout(redirection, tmp_path):
         assert (done.returncode, done.stdout) == (2, "")
 
 
-def test_closed_input(tmp_path):
-    done = shell("<&-", "plan", "-", tmp_path=tmp_path)
+@pytest.mark.parametrize("command", ["plan", "audit", "order"])
+def test_closed_input(tmp_path, command):
+    done = shell("<&-", command, "-", tmp_path=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("taskorder: error: `standard input` must be open to read from it")
     assert done.stderr.count("\n") == 1

@@ -63,3 +63,27 @@ def test_a_failure_leaves_what_was_there(tmp_path, problem):
 def test_a_folder_that_is_not_there(tmp_path):
     with pytest.raises(FileNotFoundError), whole_file(tmp_path / "no" / "plan.json") as part:
         part.write_text("new")
+
+
+def test_links_and_modes_stay(tmp_path):
+    path, link = tmp_path / "plan.json", tmp_path / "link.json"
+    path.write_text("old")
+    path.chmod(0o600)
+    link.symlink_to("plan.json")
+    with whole_file(link) as part:
+        part.write_text("new")
+    assert (path.read_text(), link.is_symlink(), path.stat().st_mode & 0o777) == ("new", True, 0o600)
+    assert sorted(os.listdir(tmp_path)) == ["link.json", "plan.json"]
+
+
+def test_a_pipe_is_written_to(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        with whole_file(path) as part:
+            part.write_text("new")
+        assert os.read(reader, 10) == b"new"
+    finally:
+        os.close(reader)
+    assert path.is_fifo()

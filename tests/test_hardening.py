@@ -50,7 +50,10 @@ READING = {
     "order": ["order", "order é.json", "--to", "renate"],
 }
 WRITING = {
-    "order -o": ["order", "plan é.json", "--class-names", "names é.txt", "-o", "out/order.json"],
+    "order -o": [
+        "order", "plan é.json", "--classes", "[[0, 1], [2, 3], [4, 5]]", "--class-names", "names é.txt", "-o",
+        "out/order.json",
+    ],
     "report on a table": ["report", "table é.csv", "-o", "out/table.html"],
     "report on a plan": ["report", "plan é.json", "-o", "out/plan.html"],
     "report on a store": ["report", "store é.sqlite", "-o", "out/store.html"],
@@ -64,7 +67,7 @@ WRITING = {
     "reproduce": ["reproduce", "fig6b", "--quick", "--results", "out/figures"],
     "run": ["run", "run é.toml", "--store", "out/run.sqlite"],
     "pilot": ["pilot", "rows é.csv", "--tasks", "spec é.toml", *LEARNER, "-o", "out/pilot"],
-}
+}  # fmt: skip
 
 SLOW = ("pilot", "run", "reproduce")
 """Their stores on a full disk: tests/test_store_files.py and tests/test_cli_run.py."""

@@ -200,3 +200,10 @@ def test_every_name_loads_and_keeps_the_protocol():
         assert specs, name
         assert len({spec.digest for spec in specs}) == len(specs), name
         assert experiment.BATCH >= 1, name
+
+
+def test_a_file_in_place_of_the_results_folder(tmp_path, capsys):
+    (tmp_path / "table.csv").write_text("old")
+    assert main(["reproduce", "fig2b", "--quick", "--results", str(tmp_path / "table.csv")]) == 2
+    assert "`--results` must be a folder, got the file" in capsys.readouterr().err
+    assert (tmp_path / "table.csv").read_text() == "old"

@@ -53,6 +53,9 @@ def test_what_cannot_be_a_store_is_refused(tmp_path):
     for path in (tmp_path, tmp_path / "text", tmp_path / "text" / "below"):
         with pytest.raises(ValueError, match="`store` must be a writable SQLite file"):
             Store(path)
+    for path in (tmp_path, tmp_path / "text"):
+        with pytest.raises(ValueError, match=r"`store` must be a store that `taskorder run` made, got .*Name that"):
+            Store(path, create=False)
 
 
 def test_run_does_only_what_is_missing():

@@ -48,6 +48,16 @@ def test_an_old_store_opens_and_goes_on(tmp_path):
         assert entry.finished.endswith("+00:00")
 
 
+def test_an_old_store_that_may_only_be_read_is_told_what_it_needs(tmp_path):
+    old_store(tmp_path / "s")
+    data = bytearray((tmp_path / "s").read_bytes())
+    data[18] = 3  # a way of writing that SQLite does not know: it only reads then, whoever the user is
+    (tmp_path / "s").write_bytes(data)
+    with pytest.raises(StoreError, match=r"must be writable once, for an older version made it, got .*Copy it"):
+        Store(tmp_path / "s", create=False)
+    assert (tmp_path / "s").read_bytes() == data
+
+
 def test_a_newer_store_is_refused_untouched(tmp_path):
     Store(tmp_path / "s")._db.close()
     db = sqlite3.connect(tmp_path / "s")

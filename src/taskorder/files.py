@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -21,12 +22,18 @@ def utf8_text(data: bytes, label: str) -> str:
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A path to write to, which takes the place of `path` at the end; nothing is left of it where anything fails.
 
-    It is beside `path`, has its ending, which may decide the format, and is of this process alone.
+    It is beside `path`, has its ending, which may decide the format, and is of this process alone. A link stays a link,
+    and who might read the file still may, nobody else. A device or a pipe has no place to take: it is written to.
     """
-    target = Path(path)
+    if Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir():
+        yield Path(path)
+        return
+    target = Path(os.path.realpath(path))
     part = target.with_name(f".{os.getpid()}.part.{target.name}")
     try:
         yield part
+        if target.exists():
+            shutil.copymode(target, part)
         part.replace(target)
     finally:
         with suppress(OSError):

@@ -98,6 +98,7 @@ class Store:
 
     def __init__(self, path: str | Path | None = None, *, create: bool = True) -> None:
         self.path = None if path is None else Path(path)
+        self._create = create
         where = ":memory:"
         try:
             if self.path is not None:
@@ -109,7 +110,7 @@ class Store:
                 where = f"{self.path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
             self._db = sqlite3.connect(where, timeout=WAIT_SECONDS, isolation_level=None, uri=True)
         except (sqlite3.Error, OSError) as problem:
-            raise StoreError(f"`store` must be a writable SQLite file, got {path}: {problem}.") from None
+            raise self._refusal(problem) from None
         try:
             self._prepare()
         except BaseException:
@@ -131,6 +132,8 @@ class Store:
                 )
             if tables and "results" not in tables:
                 raise StoreError(f"`store` must be a file that taskorder made, got another database: {self.path}.")
+            if not tables and not self._create:
+                raise self._refusal("it is empty")
             if version < SCHEMA:  # another process may have been faster
                 for statement in (*([] if tables else [FIRST]), *SECOND, f"pragma user_version = {SCHEMA}"):
                     self._db.execute(statement)
@@ -319,7 +322,21 @@ class Store:
                 raise StoreError(
                     f"`store` must have room to grow, got {self.path}: {problem}. What is finished is kept: make room."
                 ) from None
-            raise StoreError(f"`store` must be a writable SQLite file, got {self.path}: {problem}.") from None
+            raise self._refusal(problem) from None
+
+    def _refusal(self, problem: object) -> StoreError:
+        """Why the file does not do; who only reads needs another file, or leave to bring an old one up to date."""
+        if self._create:
+            return StoreError(f"`store` must be a writable SQLite file, got {self.path}: {problem}.")
+        if getattr(problem, "sqlite_errorname", "").startswith("SQLITE_READONLY"):
+            return StoreError(
+                f"`store` must be writable once, for an older version made it, got {self.path}: {problem}. "
+                "Copy it to a folder of yours."
+            )
+        return StoreError(
+            f"`store` must be a store that `taskorder run` made, got {self.path}: {problem}. "
+            "Name that file, like results/quick.sqlite."
+        )
 
 
 def _now() -> str:

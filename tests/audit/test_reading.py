@@ -3,6 +3,7 @@
 import csv
 import gzip
 import io
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -73,7 +74,7 @@ def test_only_the_last_step_of_an_export_counts():
     found = results_from_rows(enumerate(early + last, 2), "a")
     np.testing.assert_array_equal(found.accuracy, accuracy)
     sets = last + [{**row, "set": "1"} for row in last]
-    with pytest.raises(ValueError, match=r"on lines 2 and 74\. Choose one with `where`: set=0"):
+    with pytest.raises(ValueError, match=r"on line 2 and on line 74\. Choose one with `where`: set=0"):
         results_from_rows(enumerate(sets, 2), "a")
     other = [{**row, "set": "1", "seed": "9" + row["seed"]} for row in last]
     with pytest.raises(
@@ -133,8 +134,8 @@ def test_other_columns_that_vary_are_noted():
         ({"order": ""}, "must have orders like 2>0>1 with each task once, got '' on line 3"),
         ({"task": "7"}, "got task '7' on line 3, which is not in '0>1>2'"),
         ({"seed": ""}, "must have a seed and a task in every row, got a blank on line 3"),
-        ({"task": "0"}, "got order 0>1>2, seed 0, task 0 on lines 2 and 3. Drop one of them"),
-        ({"task": "0", "seed": "0"}, "on lines 2 and 3"),
+        ({"task": "0"}, "got order 0>1>2, seed 0, task 0 on line 2 and on line 3. Drop one of them"),
+        ({"task": "0", "seed": "0"}, "on line 2 and on line 3"),
     ],
 )
 def test_bad_rows_are_named_with_their_line(change, message):
@@ -187,3 +188,26 @@ def test_any_text_is_read_or_refused_in_one_line(cells):
         assert "\n" not in said
     else:
         assert audit_results(found).verdict
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.csv.gz"])
+def test_memory_is_for_what_is_kept(tmp_path, name):
+    def peak(num_sets):
+        rows = [{**row, "set": str(number)} for number in range(num_sets) for row in rows_of(accuracy_table())]
+        text = "".join(f"{','.join(cells)}\n" for cells in (rows[0], *(row.values() for row in rows)))
+        (tmp_path / name).write_bytes(gzip.compress(text.encode()) if name.endswith(".gz") else text.encode())
+        tracemalloc.start()
+        try:
+            assert read_results(tmp_path / name, {"set": "0"}).accuracy.shape == (6, 4, 3)
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    assert peak(300) < peak(30) + 50_000  # of 750,000 bytes
+
+
+def test_a_file_that_is_too_large_is_refused(tmp_path, monkeypatch):
+    (tmp_path / "a.csv").write_text("order,seed,task,accuracy\n" + "0>1,1,0,0.5\n" * 10)
+    monkeypatch.setattr("taskorder.audit.reading.MAX_BYTES", 100)
+    with pytest.raises(ValueError, match="must have at most 0 MB, got more"):
+        read_results(tmp_path / "a.csv", {"seed": "2"})

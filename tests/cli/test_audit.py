@@ -119,7 +119,27 @@ def test_a_store_and_its_export_say_the_same(here, capsys):
     assert report(capsys, "a.csv", "--where", "set=1", "--used", "emu>cat>owl") == found
     for file in ("a.sqlite", "a.csv"):
         assert main(["audit", file]) == 2
-        assert "Choose one with `--where`: set=0" in capsys.readouterr().err
+        said = capsys.readouterr().err
+        assert "Choose one with `--where`: set=0" in said
+        assert ("in set 0, seed 0 and in set 1, seed 0" in said) == (file == "a.sqlite")
+        assert ("on line " in said) == (file == "a.csv")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["set=9"], "`--where` must leave rows of a last step, got none for set=9."),
+        (
+            ["set=9", "--where", "color=red"],
+            "`--where` must name a column, got 'color'. Columns: kind, ",
+        ),
+        (["set=1", "--where", "task=7"], "`--where` must leave rows of a last step, got none for set=1, task=7."),
+    ],
+)
+def test_what_is_chosen_of_a_store(here, capsys, words, message):
+    stored("a.sqlite")
+    assert main(["audit", "a.sqlite", "--where", *words]) == 2
+    assert message in capsys.readouterr().err
 
 
 def test_one_seed_is_said_plainly(here, capsys):
@@ -141,7 +161,7 @@ def test_one_seed_is_said_plainly(here, capsys):
         (["results.csv", "--difference", "nan"], "`--difference` must be above 0 and below 100 points, got nan"),
         (["results.csv", "--where", "seed"], "`--where` must be COLUMN=VALUE, got 'seed'"),
         (["results.csv", "--where", "color=red"], "`--where` must name a column, got 'color'"),
-        (["results.csv", "--seed", "-1"], "`seed` must be a nonnegative integer"),
+        (["results.csv", "--seed", "-1"], "`--seed` must be a nonnegative integer"),
         (["bad.csv"], "got 'oops' on line 3"),
         (["empty.sqlite"], "`empty.sqlite` must hold finished runs of `taskorder run`, got none"),
     ],

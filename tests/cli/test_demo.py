@@ -42,6 +42,12 @@ def test_no_picture_where_none_is_wanted_or_possible(small, capsys):
     assert "drawn" not in capsys.readouterr().out
     assert main(["demo", "-o", "nowhere/picture.png"]) == 2
     assert "`--output` must be in a folder that exists, got nowhere/picture.png" in capsys.readouterr().err
+    assert main(["demo", "--seed", "-1"]) == 2
+    assert "`--seed` must be a nonnegative integer, got -1" in capsys.readouterr().err
+    assert main(["demo", "-o", "picture.html"]) == 2
+    said = capsys.readouterr()
+    assert said.err == "taskorder: error: `--output` must end in .png, .svg or .pdf, got 'picture.html'.\n"
+    assert said.out == ""
 
 
 def test_tasks_are_five_pairs_with_data_to_test_on():

@@ -10,6 +10,8 @@ import sys
 import time
 import urllib.request
 from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -32,10 +34,13 @@ def explorer(*argv, port=0):
         process.communicate()
 
 
+def port_of(address):
+    return urlsplit(address).port
+
+
 def call(address, path, body=None):
-    page = urllib.request.urlopen(address, timeout=30).read().decode()
-    token = re.search('taskorder-token" content="([^"]+)"', page)[1]
-    request = urllib.request.Request(address + path, data=body, headers={"X-Taskorder-Token": token})
+    place, token = address.split("#token=")
+    request = urllib.request.Request(place + path, data=body, headers={"X-Taskorder-Token": token})
     return urllib.request.urlopen(request, timeout=300)
 
 
@@ -43,7 +48,7 @@ def test_it_serves_the_file_and_frees_its_port(tmp_path):
     table = tmp_path / "t.csv"
     table.write_text("task,cats,dogs\ncats,1,0.5\ndogs,0.5,1\n")
     with explorer(str(table)) as (process, address):
-        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", address)
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/#token=[\w-]{32}", address)
         start = json.loads(call(address, "api/start").read())
         assert start["table"]["names"] == ["cats", "dogs"]
         assert start["table"]["source"] == "t.csv"
@@ -52,9 +57,9 @@ def test_it_serves_the_file_and_frees_its_port(tmp_path):
         stderr = process.stderr.read()
     assert "Traceback" not in stderr
     assert stderr.splitlines()[-1] == "taskorder: the explorer has ended"
-    port = int(address.rstrip("/").rpartition(":")[2])
-    with explorer(port=port) as (_, again):
-        assert again == address
+    with explorer(port=port_of(address)) as (_, again):
+        assert port_of(again) == port_of(address)
+        assert again != address  # an address is of one start
 
 
 def test_interrupt_ends_a_running_search():
@@ -78,7 +83,7 @@ def test_interrupt_ends_a_running_search():
 
 def test_only_loopback_is_bound():
     with explorer() as (_, address):
-        port = int(address.rstrip("/").rpartition(":")[2])
+        port = port_of(address)
         addresses = {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), port, socket.AF_INET)}
         for other in addresses - {"127.0.0.1"}:
             with pytest.raises(OSError):  # noqa: PT011
@@ -119,9 +124,21 @@ def test_a_missing_extra_names_the_command(capsys, monkeypatch):
     )
 
 
-def test_open_opens_the_browser(monkeypatch, capsys):
-    opened = []
+def test_open_gives_the_browser_a_file_that_only_this_user_reads(monkeypatch, capsys):
+    opened, found = [], []
     monkeypatch.setattr("webbrowser.open", opened.append)
-    monkeypatch.setattr("taskorder.explorer.server.serve", lambda listening, start: time.sleep(0.2))
+
+    def serve(listening, token, start):
+        time.sleep(0.2)
+        (door,) = (Path(unquote(urlsplit(address).path)) for address in opened)
+        found.extend((token, door, door.read_text(), door.parent.stat().st_mode & 0o777))
+
+    monkeypatch.setattr("taskorder.explorer.server.serve", serve)
     assert main(["explore", "--demo", "--port", "0", "--open"]) == 0
-    assert opened == [capsys.readouterr().out.strip()]
+    address = capsys.readouterr().out.strip()
+    token, door, text, mode = found
+    assert address.endswith(f"#token={token}")
+    assert f"url={address}" in text
+    assert token not in opened[0]  # everybody can list the words that programs were started with
+    assert mode == 0o700
+    assert not door.exists()

@@ -1,4 +1,4 @@
-"""`taskorder status` and `taskorder export` read a store of any size in the same memory."""
+"""Commands that read a store do so in the same memory, whatever its size."""
 
 import csv
 import gzip
@@ -63,6 +63,8 @@ def peak(words):
         (store_of, ("export", "-o", "out.csv")),
         (store_of_one_config, ("status", "--json")),
         (store_of_one_config, ("export", "-o", "out.csv.gz", "--whole")),
+        (store_of_one_config, ("audit", "--where", "set=2")),
+        (store_of_one_config, ("report", "--set", "2", "-o", "out.html")),
     ],
 )
 def test_memory_does_not_grow_with_the_store(tmp_path, monkeypatch, make, words, capfd):

@@ -70,6 +70,10 @@ def test_standard_input_and_classes_from_a_file(here, capsys, monkeypatch):
         (["order.json", "--classes", "[[0]]"], "`--classes` must come with a plan, got an order.json"),
         (["order.json", "--training-seeds", "1"], "`--training-seeds` must come with a plan, got an order.json"),
         (["bytes.json"], "`bytes.json` must be UTF-8 text"),
+        (["plan.json", "--num-classes", "10"], "`--num-classes` must come with --classes, got none"),
+        (["plan.json", "--class-names", "table.csv"], "`--class-names` must come with --classes, got none"),
+        (["plan.json", "--training-seeds", "-1"], "`--training-seeds` must be a nonnegative integer, got -1"),
+        (["plan.json", "-o", "plan.json"], "`--output` must be another file than the input, got 'plan.json' for both"),
     ],
 )
 def test_bad_input_is_named(here, capsys, words, message):

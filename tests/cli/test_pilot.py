@@ -124,6 +124,38 @@ def test_groups_of_classes(here, capsys):
     assert len(default.names) == 2
 
 
+def test_an_order_of_digits_for_other_frameworks(here, capsys):
+    plan = plan_of(capsys, "digits", "--seeds", "1", "--epochs", "1", "-o", "out")
+    assert main(["order", "out/order.json", "--to", "continuum", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["increment"] == 2
+    assert sorted(found["class_order"]) == list(range(10))
+    pairs = zip(found["class_order"][::2], found["class_order"][1::2], strict=True)
+    assert tuple(f"{a}-{b}" for a, b in pairs) == plan.named_order
+    assert main(["order", "out/order.json", "--to", "mammoth", "--json"]) == 0
+    inverse = json.loads(capsys.readouterr().out)["class_order"]
+    assert [inverse[label] for label in found["class_order"]] == list(range(10))
+
+
+def test_an_order_of_chosen_classes_keeps_their_ids_in_the_data(here, capsys):
+    (here / "spec.toml").write_text('[tasks]\nround = ["8", "0"]\nstraight = ["7", "1", "4"]\n')
+    words = ("digits", "--tasks", "spec.toml", "--seeds", "1", "--epochs", "1", "--learned", "straight", "-o", "out")
+    plan_of(capsys, *words)
+    order = PortableOrder.from_json((here / "out/order.json").read_text())
+    assert (order.names, order.class_groups, order.num_classes) == (("round", "straight"), ((8, 0), (7, 1, 4)), 10)
+    assert order.class_names == (("8", "0"), ("7", "1", "4"))
+    assert order.class_order == (7, 1, 4, 8, 0)
+    assert order.classes_left_out == (2, 3, 5, 6, 9)
+
+
+def test_an_order_of_tasks_that_are_no_groups_of_classes(here, capsys):
+    plan = plan_of(capsys, "all.csv", "--column", "country", "--seeds", "1", "-o", "out")
+    assert main(["order", "out/order.json", "--to", "clarena", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"train_tasks": [task + 1 for task in plan.order]}
+    assert main(["order", "out/order.json", "--to", "avalanche"]) == 2
+    assert "must list the classes of each task, got none" in capsys.readouterr().err
+
+
 def test_images_and_the_network(here, capsys):
     image = pytest.importorskip("PIL.Image")
     pytest.importorskip("jax")
@@ -183,6 +215,8 @@ def test_bad_input_is_one_line(here, capsys):
         ("north.csv", "south.csv", "--learner", "sklearn:SGDClassifier(speed=1)"): "must have settings that",
         ("north.csv", "south.csv", "--learner", "sklearn:SGDClassifier(print())"): "settings without a name",
         ("north.csv", "south.csv", "--learner", "sklearn:SGDClassifier(loss=hinge)"): "loss=hinge is no plain value",
+        ("nowhere.csv", "-o", "north.csv"): "`--output` must be a folder, got 'north.csv', and north.csv is a file",
+        ("nowhere.csv", "-o", "north.csv/a/b"): "`--output` must be a folder, got 'north.csv/a/b', and north.csv is a",
         ("north.csv", "south.csv", "--epochs", "0"): "`--epochs` must be a positive integer, got 0",
         ("north.csv", "south.csv", "--batch-size", "0"): "`--batch-size` must be a positive integer, got 0",
         ("nowhere",): "`DATA` must be one of digits, fashion-mnist",

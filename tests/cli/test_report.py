@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from taskorder.cli import main
+from taskorder.portable import PortableOrder
 from taskorder.records import RunSpec
 from taskorder.similarity.tables import write_similarity
 from taskorder.store import Store
@@ -224,6 +225,8 @@ def test_a_run_store(store, capsys):
     assert "Sets: 0 to 1" in refused(capsys, store, "--set", "2")
     assert "`--first` must be left out for a run store" in refused(capsys, store, "--first", "cats")
     assert "`--similarity` must be left out" in refused(capsys, store, "--similarity", "table.csv")
+    said = refused(capsys, store, "--where", "set=0")
+    assert "`--where` must be left out for a run store, got 'set=0'. Choose a task set with --set." in said
 
 
 def test_bad_inputs_get_one_line(capsys, here):
@@ -237,6 +240,8 @@ def test_bad_inputs_get_one_line(capsys, here):
     assert "must be JSON" in refused(capsys, "text.json")
     assert "missing or unknown keys" in refused(capsys, "list.json")
     assert "store" in refused(capsys, "broken.sqlite")
+    (here / "order.json").write_text(PortableOrder(names=("a", "b"), order=(1, 0)).to_json())
+    assert "got an order.json, which has no errors. Give its plan." in refused(capsys, "order.json")
     assert "--demo" in refused(capsys)
     assert "not both" in refused(capsys, "table.csv", "--demo")
     assert "`--set` must be left out for a matrix" in refused(capsys, "table.csv", "--set", "0")
@@ -252,8 +257,14 @@ def test_nothing_is_lost_when_it_cannot_write(capsys, here):
     assert (here / "page.html").read_text() == "old"
     capsys.readouterr()
     before = (here / "table.csv").read_bytes()
-    assert "must be another file than the input" in refused(capsys, "table.csv", "-o", "./table.csv")
-    assert (here / "table.csv").read_bytes() == before
+    (here / "table.html").write_bytes(before)
+    assert "must be another file than the input" in refused(capsys, "table.html", "-o", "./table.html")
+    assert (here / "table.html").read_bytes() == before
+    for name in ("report.pdf", "report", "report.html.gz"):
+        (here / name).write_text("old")
+        said = f"`--output` must end in .html or .htm, got {name!r}.\n"
+        assert refused(capsys, "missing.csv", "-o", name).endswith(said)  # before anything is read
+        assert (here / name).read_text() == "old"
     assert main(["report", "table.csv", "-o", "page.html"]) == 0
     assert (here / "page.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     assert not [name for name in os.listdir() if ".part." in name]

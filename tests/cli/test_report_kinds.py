@@ -160,7 +160,7 @@ def test_a_plan_from_a_pilot_alone(pilot, here, capsys):
 def test_a_folder_that_is_not_quite_a_pilot(pilot, here, capsys):
     copy = shutil.copytree(pilot, here / "copy")
     plan = (copy / "plan.json").read_bytes()
-    assert "must not replace what the pilot wrote" in refused(capsys, "copy", "-o", "copy/plan.json")
+    assert "must end in .html or .htm, got 'plan.json'" in refused(capsys, "copy", "-o", "copy/plan.json")
     assert (copy / "plan.json").read_bytes() == plan
     (copy / "rehearsal.csv").write_text("seed,learned,test,value,accuracy\n0,a,a,1,1\n")
     assert "got some missing" in refused(capsys, "copy")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 START_SECONDS = 60
+TOKEN = "of-these-tests"
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +19,7 @@ def server() -> Iterator[Any]:
     pytest.importorskip("uvicorn")
     from taskorder.explorer.server import Server, listen
 
-    server = Server(None)
+    server = Server(TOKEN)
     with listen(0) as listening:
         server.port = listening.getsockname()[1]
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
@@ -33,12 +34,12 @@ def client(server: Any) -> Any:
     """Somebody who sends requests to `server`."""
     from .client import Client
 
-    return Client(server.port)
+    return Client(server.port, TOKEN)
 
 
 @pytest.fixture(scope="session")
 def address() -> Iterator[str]:
-    """Where an explorer listens that was started as a user starts it."""
+    """The address, with its token, of an explorer that was started as a user starts it."""
     pytest.importorskip("uvicorn")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-m", "taskorder", "explore", "--port", "0"]
@@ -74,9 +75,10 @@ def open_page(browser: Any, shared_page: Any, address: str) -> Iterator[Callable
     def open_(fragment: str = "", **options: Any) -> Any:
         page = new_page(browser, **options) if options or shared_page in pages else shared_page
         pages.append(page)
-        page.goto("about:blank")
-        page.goto(address + fragment)
-        page.wait_for_selector("#loading", state="hidden")
+        for place in (address, address.partition("#")[0] + fragment)[: 2 if fragment else 1]:
+            page.goto("about:blank")
+            page.goto(place)
+            page.wait_for_selector("#loading", state="hidden")
         return page
 
     yield open_

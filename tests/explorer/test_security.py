@@ -1,5 +1,7 @@
 """Who may call the interface, from where, and which files it gives away."""
 
+import re
+
 import pytest
 
 pytest.importorskip("starlette")
@@ -48,7 +50,7 @@ def test_every_call_needs_the_token(client, method, path, token):
     sent = {security.TOKEN_HEADER: token, "cookie": f"token={client.token}"}
     answer = client.send(method, path, headers=sent)
     assert answer.status == 403
-    assert "Reload the page" in answer.json()["error"]
+    assert "Open the address that it printed" in answer.json()["error"]
 
 
 def test_every_answer_carries_the_policy(client):
@@ -70,9 +72,17 @@ def test_no_answer_to_preflights_of_others(client):
     assert "access-control-allow-origin" not in answer.headers
 
 
-def test_the_page_has_the_token_and_nothing_inline(client):
+def test_who_has_no_token_is_not_given_it(client):
+    """Another user of the machine, who can get the page as well."""
+    page = client.get("/", headers={security.TOKEN_HEADER: ""})
+    scripts = set(re.findall(r'"(/static/[^"]+)"', page.text)) | {"/static/token.js"}
+    given = [page, *(client.get(path, headers={security.TOKEN_HEADER: ""}) for path in scripts)]
+    assert [answer.status for answer in given] == [200] * len(given)
+    assert not any(client.token in answer.text + str(answer.headers) for answer in given)
+
+
+def test_the_page_has_nothing_inline(client):
     page = client.get("/").text
-    assert f'content="{client.token}"' in page
     assert "style=" not in page
     assert "<style" not in page
     assert page.count("<script") == 1

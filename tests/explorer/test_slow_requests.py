@@ -41,13 +41,13 @@ def test_a_slow_request_is_cut_off(server, client, monkeypatch, trickle):
 
 
 def test_ending_does_not_wait_for_a_slow_request():
-    server = Server(None)
+    server = Server("ours")
     with listen(0) as listening:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         port = listening.getsockname()[1]
-        connection = half_request(port, Client(port).token)
-        assert Client(port).get("/").status == 200  # so the half request has arrived
+        connection = half_request(port, "ours")
+        assert Client(port, "ours").get("/").status == 200  # so the half request has arrived
         server.handle_exit(signal.SIGTERM, None)
         thread.join(10)
         assert not thread.is_alive()

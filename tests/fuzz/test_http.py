@@ -31,9 +31,8 @@ def explorer():
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-m", "taskorder", "explore", "--port", "0"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
-    port = int(re.search(r":(\d+)/", process.stdout.readline())[1])
-    page = send(port, b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n")
-    yield port, re.search(rb'taskorder-token" content="([^"]+)"', page)[1].decode()
+    port, token = re.search(r":(\d+)/#token=(\S+)", process.stdout.readline()).groups()
+    yield int(port), token
     process.terminate()
     said = process.communicate(timeout=60)[1]
     assert "Traceback" not in said

@@ -64,3 +64,15 @@ def test_bad_sizes_and_matrices_are_refused():
         Sizes(num_inputs=0)
     with pytest.raises(ValueError, match="`similarity` must be positive semidefinite"):
         sample_tasks([[1, 1, 0], [1, 1, 1], [0, 1, 1]])
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ({"num_latent": 999_999_999}, "`num_latent` must be at most 1,000,000, got 999,999,999."),
+        ({"num_latent": 1000, "num_outputs": 1001}, "`num_outputs` must be at most 1,000 with 1000 latent factors"),
+    ],
+)
+def test_sizes_that_are_too_large_are_named(sizes, message):
+    with pytest.raises(ValueError, match=message):
+        Sizes(**sizes)

@@ -58,6 +58,8 @@ def test_sets_are_chosen_and_refused(run_store):
     assert numbers_of(path, 2).number == 2
     with pytest.raises(ValueError, match=r"`number` must name a finished task set, got 7\. Sets: 0 to 2"):
         numbers_of(path, 7)
+    with pytest.raises(ValueError, match="got 100000000000000000000"):
+        numbers_of(path, 10**20)
 
 
 def test_a_store_without_runs_is_refused(tmp_path):

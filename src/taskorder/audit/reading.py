@@ -5,15 +5,15 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import itertools
 import os
 import sys
 import zlib
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import IO
+from contextlib import contextmanager
+from typing import Any
 
 from taskorder.audit.results import Results, Row, needed_columns, results_from_rows
-from taskorder.files import utf8_text
 
 MAX_BYTES = 2**30
 
@@ -21,44 +21,59 @@ MAX_BYTES = 2**30
 def read_results(path: str | os.PathLike[str], where: Mapping[str, str] | None = None) -> Results:
     """The results in a CSV file (.csv, .csv.gz, tabs or semicolons; "-" reads standard input).
 
-    `where` keeps the rows with these values: {"set": "0"}.
+    `where` keeps the rows with these values: {"set": "0"}; only these are in memory.
     """
-    label, text = os.fspath(path), _text(os.fspath(path))
-    return results_from_rows(_rows(text, label), label, where)
-
-
-def _text(path: str) -> str:
+    label = os.fspath(path)
     try:
-        data = _bytes(sys.stdin.buffer) if path == "-" else _contents(Path(path))
-        if data.startswith(b"\x1f\x8b"):
-            with gzip.open(io.BytesIO(data)) as packed:
-                data = _bytes(packed)
+        with _opened(label) as stream:
+            return results_from_rows(_rows(_lines(stream, label), label), label, where)
     except (OSError, EOFError, zlib.error) as problem:
         reason = getattr(problem, "strerror", None) or problem
-        raise ValueError(f"`{path}` must be a readable file, got: {reason}.") from None
-    if len(data) > MAX_BYTES:
-        raise ValueError(f"`{path}` must have at most {MAX_BYTES // 2**20} MB, got more. Keep the last step of a run.")
-    return utf8_text(data, path)
+        raise ValueError(f"`{label}` must be a readable file, got: {reason}.") from None
 
 
-def _contents(path: Path) -> bytes:
-    with open(path, "rb") as stream:
-        return _bytes(stream)
+@contextmanager
+def _opened(path: str) -> Iterator[io.BufferedReader | gzip.GzipFile]:
+    """The bytes of a file or of standard input, unpacked where they are packed."""
+    if path == "-" and sys.stdin is None:
+        raise ValueError("`standard input` must be open to read from it, got a closed one. Name a file.")
+    source: Any = sys.stdin.buffer if path == "-" else open(path, "rb", buffering=0)  # noqa: SIM115 (closed below)
+    stream = io.BufferedReader(source)
+    try:
+        if stream.peek(2).startswith(b"\x1f\x8b"):
+            with gzip.open(stream) as packed:
+                yield packed
+        else:
+            yield stream
+    finally:
+        stream.detach()  # standard input is not ours to close
+        if path != "-":
+            source.close()
 
 
-def _bytes(stream: IO[bytes] | gzip.GzipFile) -> bytes:
-    """All of it up to one byte past the limit, piece by piece: a read takes room for all that it may give."""
-    data = bytearray()
-    while len(data) <= MAX_BYTES and (piece := stream.read(2**20)):
-        data += piece
-    return bytes(data[: MAX_BYTES + 1])
+def _lines(stream: io.BufferedReader | gzip.GzipFile, label: str) -> Iterator[str]:
+    """One line after another, for files that may be large."""
+    size = 0
+    for number in itertools.count(1):
+        line = stream.readline(MAX_BYTES + 1)
+        if not line:
+            return
+        size += len(line)
+        if size > MAX_BYTES:
+            limit = f"{MAX_BYTES // 2**20} MB"
+            raise ValueError(f"`{label}` must have at most {limit}, got more. Keep the last step of a run.")
+        try:
+            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
+        except UnicodeDecodeError:
+            said = f"got an odd byte on line {number}. Save it as UTF-8."
+            raise ValueError(f"`{label}` must be UTF-8 text, {said}") from None
 
 
-def _rows(text: str, label: str) -> Iterator[Row]:
+def _rows(lines: Iterator[str], label: str) -> Iterator[Row]:
     """The lines below the header; blank lines are skipped."""
-    first = text.split("\n", 1)[0]
+    first = next(lines, "")
     mark = max((",", ";", "\t"), key=first.count)
-    reader = csv.reader(io.StringIO(text), delimiter=mark)
+    reader = csv.reader(itertools.chain([first], lines), delimiter=mark)
     header: list[str] = []
     try:
         for cells in reader:

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,8 +23,19 @@ MEASURED = ("step", "task_name", "position", "loss", "chance")
 SHOWN = 6
 """Values of a column that a message names."""
 
-Row = tuple[int, Mapping[str, str]]
-"""The line in the file, and the cells by column."""
+Place = int | str
+"""Where a row is from: the line in a file, or for what is no file the words, like "in set 0"."""
+Row = tuple[Place, Mapping[str, str]]
+"""Where it is from, and the cells by column."""
+
+
+class Kept(NamedTuple):
+    """What is needed of a row once it was looked at."""
+
+    place: Place
+    accuracy: float
+    settings: tuple[tuple[str, str], ...]
+    """The cells of the other columns, one object for all rows that are alike."""
 
 
 @dataclass(frozen=True)
@@ -54,44 +67,46 @@ def needed_columns(columns: Iterable[str], label: str) -> None:
     missing = [name for name in NEEDED if name not in found]
     if missing:
         raise ValueError(
-            f"`{label}` must have the columns {', '.join(NEEDED)}, got no {missing[0]!r} among: "
-            f"{', '.join(found)[:120]}."
+            f"`{label}` must have the columns {', '.join(NEEDED)}, got no {missing[0]!r} among: {_shown(found)}."
         )
 
 
 def results_from_rows(rows: Iterable[Row], label: str, where: Mapping[str, str] | None = None) -> Results:
     """The results in rows of text cells; `label` is what messages call their source."""
-    kept: dict[tuple[str, str, str], tuple[int, float, Mapping[str, str]]] = {}
+    kept: dict[tuple[str, str, str], Kept] = {}
+    alike: dict[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]] = {}
     values: dict[str, dict[str, None]] = {}
     names: dict[str, str] = {}
     tasks_of: tuple[str, ...] | None = None
     any_row = False
-    for line, cells in rows:
+    for place, cells in rows:
         any_row = True
         if not _chosen(cells, where or {}, label):
             continue
-        steps = _order(cells["order"], line, label)
-        if "step" in cells and not _is_last(cells["step"], steps, line, label):
+        steps = _order(cells["order"], place, label)
+        if "step" in cells and not _is_last(cells["step"], steps, place, label):
             continue
         tasks = tuple(sorted(steps)) if len(steps) > 1 else ()  # an order with a name of its own lists no tasks
         if tasks != (tasks if tasks_of is None else tasks_of):
             raise ValueError(
-                f"`{label}` must have the same tasks in every order, got {cells['order']!r} on line {line} "
+                f"`{label}` must have the same tasks in every order, got {cells['order']!r} {_said(place)} "
                 f"after orders of {', '.join((tasks_of or ('no tasks',))[:SHOWN])}."
             )
         tasks_of = tasks
         if tasks_of and cells["task"] not in tasks_of and cells.get("task_name") not in tasks_of:
             raise ValueError(
-                f"`{label}` must name tasks as in the orders, got task {cells['task']!r} on line {line}, "
+                f"`{label}` must name tasks as in the orders, got task {cells['task']!r} {_said(place)}, "
                 f"which is not in {cells['order']!r}."
             )
         key = (">".join(steps), cells["seed"], cells["task"])
-        accuracy = _number(cells["accuracy"], line, label)
+        accuracy = _number(cells["accuracy"], place, label)
         if not cells["seed"] or not cells["task"]:
-            raise ValueError(f"`{label}` must have a seed and a task in every row, got a blank on line {line}.")
+            raise ValueError(f"`{label}` must have a seed and a task in every row, got a blank {_said(place)}.")
+        settings = tuple((name, cell) for name, cell in cells.items() if name not in (*NEEDED, *MEASURED))
+        found = Kept(place, accuracy, alike.setdefault(settings, settings))
         if key in kept:
-            raise ValueError(_twice(key, kept[key], (line, cells), label))
-        kept[key] = line, accuracy, cells
+            raise ValueError(_twice(key, kept[key], found, label))
+        kept[key] = found
         names[cells["task"]] = cells.get("task_name") or cells["task"]
         for column, cell in cells.items():
             seen = values.setdefault(column, {})
@@ -105,12 +120,14 @@ def results_from_rows(rows: Iterable[Row], label: str, where: Mapping[str, str] 
 
 def _chosen(cells: Mapping[str, str], where: Mapping[str, str], label: str) -> bool:
     needed_columns(cells, label)
-    for column, value in where.items():
+    for column in where:
         if column not in cells:
-            raise ValueError(f"`where` must name a column, got {column!r}. Columns: {', '.join(cells)[:120]}.")
-        if cells[column] != value:
-            return False
-    return True
+            raise ValueError(f"`where` must name a column, got {column!r}. Columns: {_shown(cells)}.")
+    return all(cells[column] == value for column, value in where.items())
+
+
+def _shown(columns: Iterable[str]) -> str:
+    return textwrap.shorten(", ".join(columns), 200, placeholder=" ...")
 
 
 def _steps(order: str) -> tuple[str, ...]:
@@ -118,47 +135,51 @@ def _steps(order: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in re.split(r"-?>", order))
 
 
-def _order(text: str, line: int, label: str) -> tuple[str, ...]:
+def _said(place: Place) -> str:
+    return f"on line {place}" if isinstance(place, int) else place
+
+
+def _order(text: str, place: Place, label: str) -> tuple[str, ...]:
     steps = _steps(text)
     if not all(steps) or len(set(steps)) < len(steps):
         raise ValueError(
-            f"`{label}` must have orders like 2>0>1 with each task once, got {text!r} on line {line}. "
+            f"`{label}` must have orders like 2>0>1 with each task once, got {text!r} {_said(place)}. "
             "Or give each order a name without >."
         )
     return steps
 
 
-def _is_last(step: str, steps: Sequence[str], line: int, label: str) -> bool:
+def _is_last(step: str, steps: Sequence[str], place: Place, label: str) -> bool:
     if len(steps) == 1:
         raise ValueError(
-            f"`{label}` must have orders like 2>0>1 beside a column step, got {steps[0]!r} on line {line}. "
+            f"`{label}` must have orders like 2>0>1 beside a column step, got {steps[0]!r} {_said(place)}. "
             "Or keep the rows of the last step and drop the column."
         )
     if not step.isdecimal():
-        raise ValueError(f"`{label}` must have whole numbers as steps, got {step!r} on line {line}.")
+        raise ValueError(f"`{label}` must have whole numbers as steps, got {step!r} {_said(place)}.")
     return int(step) == len(steps)
 
 
-def _number(cell: str, line: int, label: str) -> float:
+def _number(cell: str, place: Place, label: str) -> float:
     try:
         number = float(cell)
     except ValueError:
         number = math.nan
     if not 0 <= number <= 100:
         raise ValueError(
-            f"`{label}` must have accuracies from 0 to 1 or from 0 to 100, got {cell!r} on line {line}. "
+            f"`{label}` must have accuracies from 0 to 1 or from 0 to 100, got {cell!r} {_said(place)}. "
             "Run it again or drop the row."
         )
     return number
 
 
-def _twice(key: tuple[str, str, str], old: tuple[int, float, Mapping[str, str]], new: Row, label: str) -> str:
-    differs = [name for name, cell in new[1].items() if cell != old[2].get(name) and name not in (*NEEDED, *MEASURED)]
-    column = differs[0] if differs else ""
-    fix = f"Choose one with `where`: {column}={old[2].get(column, '')}." if differs else "Drop one of them."
+def _twice(key: tuple[str, str, str], old: Kept, new: Kept, label: str) -> str:
+    before = dict(old.settings)
+    column = next((name for name, cell in new.settings if cell != before.get(name)), None)
+    fix = "Drop one of them." if column is None else f"Choose one with `where`: {column}={before.get(column, '')}."
     return (
         f"`{label}` must have one row for each order, seed and task, got order {key[0]}, seed {key[1]}, task {key[2]} "
-        f"on lines {old[0]} and {new[0]}. {fix}"
+        f"{_said(old.place)} and {_said(new.place)}. {fix}"
     )
 
 
@@ -192,7 +213,7 @@ def _one_experiment(values: Mapping[str, Mapping[str, None]], label: str) -> lis
 
 
 def _table(
-    kept: Mapping[tuple[str, str, str], tuple[int, float, Mapping[str, str]]],
+    kept: Mapping[tuple[str, str, str], Kept],
     names: Mapping[str, str],
     notes: list[str],
     label: str,
@@ -200,8 +221,8 @@ def _table(
     orders, seeds, tasks = (_sorted({key[place] for key in kept}) for place in range(3))
     accuracy = np.full((len(orders), len(seeds), len(tasks)), np.nan)
     places = [{value: place for place, value in enumerate(found)} for found in (orders, seeds, tasks)]
-    for (order, seed, task), (_, number, _) in kept.items():
-        accuracy[places[0][order], places[1][seed], places[2][task]] = number
+    for (order, seed, task), one in kept.items():
+        accuracy[places[0][order], places[1][seed], places[2][task]] = one.accuracy
     accuracy = _shares(accuracy, kept, label)
     partial = np.isnan(accuracy).any(axis=2) & ~np.isnan(accuracy).all(axis=2)
     if partial.any():
@@ -228,18 +249,16 @@ def _table(
     )
 
 
-def _shares(
-    accuracy: Floats, kept: Mapping[tuple[str, str, str], tuple[int, float, Mapping[str, str]]], label: str
-) -> Floats:
+def _shares(accuracy: Floats, kept: Mapping[tuple[str, str, str], Kept], label: str) -> Floats:
     """Percent become shares; a table that seems to mix both is refused."""
     found = accuracy[~np.isnan(accuracy)]
     if found.max() <= 1:
         return accuracy
-    line = next(line for line, number, _ in kept.values() if number > 1)
+    first = next(one for one in kept.values() if one.accuracy > 1)
     if found.max() <= 1.5 or np.mean((found > 0) & (found <= 1)) > 0.5:
         raise ValueError(
             f"`{label}` must have accuracies all from 0 to 1 or all from 0 to 100, got a mixture: "
-            f"{next(number for _, number, _ in kept.values() if number > 1):g} on line {line}."
+            f"{first.accuracy:g} {_said(first.place)}."
         )
     return accuracy / 100
 

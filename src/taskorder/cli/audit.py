@@ -37,6 +37,9 @@ example:
 """
 
 
+LEFT_OUT = dict.fromkeys(("order", "task", "accuracy", "task_name"), "")
+
+
 def add(commands: Any) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
@@ -66,29 +69,36 @@ def _read(path: str, where: dict[str, str]) -> Results:
 
     # of what is no file, the reader of tables says what is wrong
     stored = path != "-" and Path(path).is_file() and open_source(path).is_store
-    return results_from_rows(_stored(path), path, where) if stored else read_results(path, where)
+    return results_from_rows(_stored(path, where), path, where) if stored else read_results(path, where)
 
 
-def _stored(path: str) -> Iterator[Row]:
-    """The finished runs of a store as rows of an export; a row's line is the number of the run."""
-    from taskorder.neural.finished import run_entries, run_result
-    from taskorder.neural.settings import beginnings_of
+def _stored(path: str, where: dict[str, str]) -> Iterator[Row]:
+    """The finished runs of a store as rows of an export, one run at a time in memory.
+
+    Of a run that `where` leaves out one row without numbers stands for all, so that its result need not be read.
+    """
+    from taskorder.neural.finished import run_result
+    from taskorder.neural.listed import listed
+    from taskorder.neural.settings import RUNS, beginnings_of
     from taskorder.store import Store
 
-    with Store(Path(path), create=False) as store:
-        entries = run_entries(store)
-        if not entries:
+    with Store(Path(path), create=False) as store, listed(store, RUNS) as runs:
+        if not runs:
             raise ValueError(f"`{path}` must hold finished runs of `taskorder run`, got none.")
-        for line, entry in enumerate(entries, 1):
+        for entry in runs:
+            settings = {"kind": entry.kind, **{key: str(value) for key, value in entry.params.items()}}
+            place = f"in set {settings['set']}, seed {settings['seed']}"
+            if any(settings.get(column, value) != value for column, value in where.items()):
+                yield place, {**settings, **LEFT_OUT}
+                continue
             result = run_result(store, entry, ("accuracy",))
             names = result["task_set"]["names"]
-            settings = {"kind": entry.kind, **{key: str(value) for key, value in entry.params.items()}}
             for order, row in beginnings_of(result).items():
                 if len(order) < len(names):
                     continue
                 for task, accuracy in enumerate(result["accuracy"][row]):
                     cells = {"order": ">".join(map(str, order)), "task": str(task), "accuracy": repr(float(accuracy))}
-                    yield line, {**settings, **cells, "task_name": names[task]}
+                    yield place, {**settings, **cells, "task_name": names[task]}
 
 
 def _drawn(audit: Audit) -> tuple[Table, list[str]]:

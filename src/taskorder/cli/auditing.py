@@ -29,7 +29,7 @@ def audited(args: argparse.Namespace, read: Callable[[dict[str, str]], Results])
 
     if not 0 < args.difference < 100:
         raise ValueError(f"`--difference` must be above 0 and below 100 points, got {args.difference:g}.")
-    with called(where="--where", used="--used", compare="--compare"):
+    with called(where="--where", used="--used", compare="--compare", seed="--seed"):
         return audit_results(
             read(dict(map(_pair, args.where))),
             used=args.used,

@@ -9,7 +9,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from taskorder.cli.output import CANNOT_WRITE, INTERRUPTED, page, say
+from taskorder.cli.inputs import called
+from taskorder.cli.output import CANNOT_WRITE, INTERRUPTED, output_file, page, say
 from taskorder.files import whole_file
 
 if TYPE_CHECKING:
@@ -73,11 +74,14 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     """The exit code and what to print."""
     if find_spec("sklearn") is None:
         raise ValueError('scikit-learn is not installed. Install it with: pip install "taskorder[neural]".')
-    if args.output != "-" and not Path(args.output).absolute().parent.is_dir():
+    if args.output != "-" and not output_file(args.output, ".png", ".svg", ".pdf").absolute().parent.is_dir():
         raise ValueError(f"`--output` must be in a folder that exists, got {args.output}.")
+    from taskorder.checks import seed_number
     from taskorder.cli.progress import Watcher
     from taskorder.planning.plan import plan
 
+    with called(seed="--seed"):
+        seed_number(args.seed)
     tasks = digit_tasks()
     learner = _learner(tasks)
     try:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -17,8 +19,9 @@ EPILOG = (
     + """
 The page lets you drag tasks into any order and watch the predicted error,
 find the best order under constraints, and ask what would change if two tasks
-were more alike. It is served to this machine alone (127.0.0.1); Ctrl-C ends it.
-It takes tables of at most 500 tasks.
+were more alike. It is served to this machine alone (127.0.0.1), and of its users
+to whoever has the address that is printed; Ctrl-C ends it. It takes tables of at
+most 500 tasks.
 
 example:
   taskorder explore similarity.csv --open
@@ -61,18 +64,33 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
         start = plans.matrix_payload(*read_similarity(args.file), _source(args.file))
     with called(port="--port"):
         listening = server.listen(args.port)
+    token = server.new_token()
     with listening:
-        address = f"http://{server.ADDRESS}:{listening.getsockname()[1]}/"
+        address = server.address_of(listening, token)
         code = write(f"{address}\n")
-        say("serving the explorer to this machine; Ctrl-C ends it")
-        if args.open:
-            import webbrowser
-
-            # a browser in the terminal would wait for an answer that is only given below
-            threading.Thread(target=webbrowser.open, args=[address], daemon=True).start()
-        server.serve(listening, start)
+        say("serving the explorer to whoever has this address, on this machine; Ctrl-C ends it")
+        with _opened(address) if args.open else nullcontext():
+            server.serve(listening, token, start)
     say("the explorer has ended")
     return code, ""
+
+
+@contextmanager
+def _opened(address: str) -> Iterator[None]:
+    """The address in a browser.
+
+    Every user of a machine can list what programs are started with, so the browser is given a file that leads there, in
+    a folder of this user alone.
+    """
+    import tempfile
+    import webbrowser
+
+    with tempfile.TemporaryDirectory(prefix="taskorder-") as folder:
+        door = Path(folder) / "explorer.html"
+        door.write_text(f'<!doctype html><meta http-equiv="refresh" content="0; url={address}">', encoding="ascii")
+        # a browser in the terminal would wait for an answer that is only given within
+        threading.Thread(target=webbrowser.open, args=[door.as_uri()], daemon=True).start()
+        yield
 
 
 def _source(file: str) -> str:

@@ -12,13 +12,16 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from taskorder.cli.output import CANNOT_WRITE, say
+from taskorder.cli.output import CANNOT_WRITE, output_file, say
 from taskorder.files import whole_file
 
 if TYPE_CHECKING:
     from taskorder.neural.listed import Listed
     from taskorder.store import Entry, Store
 
+TABLES = (".csv", ".csv.gz", ".parquet")
+MATRICES = (".csv", ".tsv", ".json", ".npz")
+"""What --output may end in, with results and with a similarity."""
 TABLE = ("order", "step", "task", "task_name", "position")
 
 Columns = dict[str, list[Any]]
@@ -71,13 +74,15 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     from taskorder.neural.settings import KIND
     from taskorder.store import Store
 
-    path = Path(args.output)
     if args.whole:
-        return _whole(args, path)
+        return _whole(args)
     if args.similarity is None and (args.by is not None or args.raw):
         raise ValueError("`--by` and `--raw` must come with --similarity SET.")
+    path = output_file(args.output, *(TABLES if args.similarity is None else MATRICES), inputs=[args.store])
     writer = (
-        _writer(path) if args.similarity is None else partial(_write_similarity, by=args.by or "test", raw=args.raw)
+        _writer(path)
+        if args.similarity is None
+        else partial(_write_similarity, by="test" if args.by is None else args.by, raw=args.raw)
     )
     with Store(args.store, create=False) as store, listed(store, KIND) as runs:
         if not runs:
@@ -90,44 +95,45 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
         except OSError as problem:
             say(f"error: cannot write {path}: {problem.strerror or problem}")
             return CANNOT_WRITE, ""
-    return 0, f"wrote {path}: {count} runs\n"
+    return 0, f"wrote {path}: {_runs(count)}\n"
 
 
-def _whole(args: argparse.Namespace, path: Path) -> tuple[int, str]:
+def _runs(count: int) -> str:
+    return f"{count} run{'' if count == 1 else 's'}"
+
+
+def _whole(args: argparse.Namespace) -> tuple[int, str]:
     from taskorder.neural.kept import description, write_kept
     from taskorder.store import Store
 
+    path = Path(args.output)
     if args.similarity is not None or args.by is not None or args.raw or not path.name.endswith(".csv.gz"):
         raise ValueError("`--whole` must come alone, with an --output that ends in .csv.gz.")
+    for written in (path, description(path)):
+        output_file(written, inputs=[args.store])
     with Store(args.store, create=False) as store:
         try:
             count = write_kept(path, store)
         except OSError as problem:
             say(f"error: cannot write {path}: {problem.strerror or problem}")
             return CANNOT_WRITE, ""
-    return 0, f"wrote {path} and {description(path).name}: {count} runs\n"
+    return 0, f"wrote {path} and {description(path).name}: {_runs(count)}\n"
 
 
 def _writer(path: Path) -> Callable[[Path, Iterator[Columns]], None]:
-    ending = "".join(path.suffixes[-2:]).lower() if path.suffix.lower() == ".gz" else path.suffix.lower()
-    if ending == ".parquet":
-        if find_spec("pyarrow") is None:
-            raise ValueError(
-                'Parquet needs pyarrow. Install it with: pip install "taskorder[parquet]". Or use .csv.gz.'
-            )
-        return _write_parquet
-    if ending.removesuffix(".gz") == ".csv":
-        return _write_csv_gz if ending.endswith(".gz") else _write_csv
-    raise ValueError(f"`--output` must end in .csv, .csv.gz or .parquet, got {path.name!r}.")
+    ending = path.suffix.lower()
+    if ending == ".parquet" and find_spec("pyarrow") is None:
+        raise ValueError('Parquet needs pyarrow. Install it with: pip install "taskorder[parquet]". Or use .csv.gz.')
+    return {".parquet": _write_parquet, ".gz": _write_csv_gz, ".csv": _write_csv}[ending]
 
 
 def _of_set(runs: Listed, number: int) -> list[Entry]:
     """The runs of one task set, which must be of one kind."""
     from taskorder.neural.finished import config_of
 
-    chosen = runs.of_set(number)
+    low, high = runs.set_range()
+    chosen = runs.of_set(number) if low <= number <= high else []
     if not chosen:
-        low, high = runs.set_range()
         raise ValueError(f"`--similarity` must name a finished task set, got {number}. Sets: {low} to {high}.")
     if len(set(map(config_of, chosen))) > 1:
         raise ValueError("`--similarity` needs a store with one config, got several. Use a store of its own for each.")
@@ -151,7 +157,7 @@ def _write_similarity(path: Path, results: Iterator[Columns], *, by: str, raw: b
     found, names = [], ()
     for result in results:
         names = result["task_set"]["names"]  # type: ignore[call-overload]
-        tables: Any = result["similarities"]
+        tables: Any = result.get("similarities", {})  # older runs have none
         if by not in tables:
             raise ValueError(f"`--by` must be measured by the run, got {by}. Measured: {', '.join(tables) or 'none'}.")
         found.append(measured_table(tables[by]) if raw else similarity_from(tables[by]))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from taskorder.cli.inputs import called
-from taskorder.cli.output import CANNOT_WRITE, say
+from taskorder.cli.output import CANNOT_WRITE, output_file, say
 from taskorder.files import whole_file
 
 if TYPE_CHECKING:
@@ -69,6 +69,8 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     """The exit code and what to print."""
     from taskorder.adapters import settings, usage
 
+    if args.output is not None:
+        output_file(args.output, inputs=(args.file, args.classes, args.class_names))
     order = _read(args)
     with called(class_groups="--classes", framework="--to"):
         if args.to is None:
@@ -110,7 +112,11 @@ def _read(args: argparse.Namespace) -> PortableOrder:
         return PortableOrder.from_json(text)
     if not isinstance(found, dict) or "error_path" not in found:
         raise ValueError(f"`{args.file}` must be a plan (taskorder plan --json) or an order.json, got other JSON.")
-    with called(class_groups="--classes", class_names="--class-names", num_classes="--num-classes"):
+    for option in ("class_names", "num_classes"):
+        if args.classes is None and getattr(args, option) is not None:
+            raise ValueError(f"`--{option.replace('_', '-')}` must come with --classes, got none.")
+    names = {"class_groups": "--classes", "class_names": "--class-names", "num_classes": "--num-classes"}
+    with called(**names, seed="--training-seeds"):
         return PortableOrder.from_plan(
             Plan.from_json(text),
             class_groups=() if args.classes is None else _classes(args.classes),
@@ -146,6 +152,8 @@ def _text(path: str) -> str:
 
     try:
         if path == "-":
+            if sys.stdin is None:
+                raise ValueError("`standard input` must be open to read from it, got a closed one. Name a file.")
             return sys.stdin.read()
         return Path(path).read_text(encoding="utf-8-sig")
     except OSError as problem:

@@ -7,7 +7,8 @@ import io
 import os
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -16,6 +17,25 @@ if TYPE_CHECKING:
 CANNOT_WRITE = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
+
+
+def output_file(name: str | Path, *endings: str, inputs: Iterable[str | None] = ()) -> Path:
+    """The file that --output names, for commands to ask before they begin to work: never one that they read.
+
+    >>> output_file("report.pdf", ".html", ".htm")
+    Traceback (most recent call last):
+    ...
+    ValueError: `--output` must end in .html or .htm, got 'report.pdf'.
+    """
+    path = Path(name)
+    if endings and not path.name.lower().endswith(endings):
+        *others, last = endings
+        raise ValueError(f"`--output` must end in {', '.join(others)} or {last}, got {path.name!r}.")
+    for read in inputs:
+        with contextlib.suppress(OSError):  # one of them is not there, or is no path at all
+            if read not in (None, "-") and path.samefile(read):
+                raise ValueError(f"`--output` must be another file than the input, got {str(name)!r} for both.")
+    return path
 
 
 def say(message: str) -> None:

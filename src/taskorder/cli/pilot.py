@@ -18,6 +18,7 @@ from taskorder.files import whole_file
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from taskorder.datasets.tasks import TaskFiles
     from taskorder.planning.plan import Study
 
 EPILOG = """\
@@ -42,8 +43,10 @@ FOLDER: the same command goes on after Ctrl-C or a failure.
 --ray fits on the workers of a Ray cluster: alone on this machine, --ray auto on
 the cluster of this machine, --ray ray://HOST:10001 on another (docs/scale.md).
 
-FOLDER gets plan.json, similarity.csv, losses.csv (a row for each seed and pair),
-rehearsal.csv (a row for each seed, sequence and task) and report.html.
+FOLDER gets plan.json, order.json for other frameworks (`taskorder order`; with
+the classes of the tasks where these are groups of classes), similarity.csv,
+losses.csv (a row for each seed and pair), rehearsal.csv (a row for each seed,
+sequence and task) and report.html.
 
 example:
   taskorder pilot digits --pilot 20%
@@ -101,15 +104,16 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     from taskorder.store import StoreError
 
     workers = share_of(args)
+    folder = _folder(args.output)
     spec = read_spec(args.tasks) if args.tasks else TaskSpec(column=args.column)
     options = {} if args.tasks else {"tasks": "--tasks", "column": "--column"}  # else they are keys of the file
     with called(name_or_path="DATA", **options):
-        tasks, notes = read_tasks(args.data, spec)
+        files = read_tasks(args.data, spec)
+    tasks = files.tasks
     name = args.learner or default_name()
     with called(name="--learner", epochs="--epochs", batch_size="--batch-size"):
         learner = named_learner(name, tasks, epochs=args.epochs, batch_size=args.batch_size)
     keep_compiled_for(name)
-    folder = Path(args.output)
     store = folder / "fits.sqlite"
     with (
         Watcher(draw=sys.stderr.isatty(), label="fits") as watcher,
@@ -123,7 +127,7 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
             learner = RayLearner(learner, workers)
 
         try:
-            with called(**OPTIONS, pilot="--pilot", seeds="--seeds", budget="--budget"):
+            with called(**OPTIONS, pilot="--pilot", seeds="--seeds", budget="--budget", learner="--learner"):
                 found = study(
                     tasks, learner, args.pilot, args.rule, args.seeds, budget=args.budget, sample_seed=args.seed,
                     store=store, report=watcher.count_or_stop, **wishes_of(args, tuple(task.name for task in tasks)),
@@ -134,9 +138,9 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
         except KeyboardInterrupt:
             say(f"interrupted; what is finished is kept in {store}, and the same command goes on from there")
             return INTERRUPTED, ""
-    found = found._replace(plan=_noted(found, notes))
+    found = found._replace(plan=_noted(found, files.notes))
     try:
-        written = _write(found, folder)
+        written = _write(found, files, folder)
     except OSError as problem:
         say(f"error: cannot write to {folder}: {problem.strerror}")
         return CANNOT_WRITE, found.plan.to_json() + "\n" if args.json else ""
@@ -144,6 +148,15 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
         return 0, found.plan.to_json() + "\n"
     lines = [*found.plan.summary().splitlines()[1:], f"wrote   {', '.join(written)} in {folder}"]
     return 0, page(lambda width: (plan_table(found, width), lines))
+
+
+def _folder(name: str) -> Path:
+    """Where to write, if that can be a folder."""
+    folder = Path(name)
+    there = next(place for place in (folder, *folder.parents, Path()) if place.exists())
+    if not there.is_dir():
+        raise ValueError(f"`--output` must be a folder, got {name!r}, and {there} is a file. Choose another.")
+    return folder
 
 
 def plan_table(found: Study, width: int | None) -> Table:
@@ -171,8 +184,9 @@ def _noted(found: Study, notes: tuple[str, ...]) -> Any:
     return replace(found.plan, notes=(*notes, *found.plan.notes))
 
 
-def _write(found: Study, folder: Path) -> list[str]:
+def _write(found: Study, read: TaskFiles, folder: Path) -> list[str]:
     """Write everything to the folder; the names of the files."""
+    from taskorder.portable import PortableOrder
     from taskorder.similarity.tables import write_similarity
 
     plan, table = found.plan, found.table
@@ -181,6 +195,9 @@ def _write(found: Study, folder: Path) -> list[str]:
     accuracy = table.accuracy
     files = {
         "plan.json": plan.to_json() + "\n",
+        "order.json": PortableOrder.from_plan(
+            plan, class_groups=read.class_groups, class_names=read.class_names
+        ).to_json() + "\n",
         "losses.csv": _text(
             [["seed", "learned", "test", "loss", "chance", "accuracy"]]
             + [
@@ -206,8 +223,8 @@ def _write(found: Study, folder: Path) -> list[str]:
         _write_text(folder / name, text)
     write_similarity(folder / "similarity.csv", table.similarity(), names)
     _write_text(folder / "report.html", _report(folder))
-    first, *others = files
-    return [first, "similarity.csv", *others, "report.html"]
+    plan_file, order_file, *others = files
+    return [plan_file, order_file, "similarity.csv", *others, "report.html"]
 
 
 def _write_text(path: Path, text: str) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from taskorder.cli.auditing import add_audit, audited
 from taskorder.cli.inputs import OPTIONS, add_repair, add_transfer, add_wishes, asked, called, seconds
-from taskorder.cli.output import CANNOT_WRITE, INTERRUPTED, say
+from taskorder.cli.output import CANNOT_WRITE, INTERRUPTED, output_file, say
 from taskorder.files import whole_file
 
 if TYPE_CHECKING:
@@ -52,6 +52,7 @@ MATRIX_ONLY = (
 )  # fmt: skip
 """Options that a plan or a store has decided already."""
 AUDIT_ONLY = ("used", "compare", "difference", "where")
+STORE = "a run store"
 
 
 def add(commands: Any) -> None:
@@ -86,7 +87,8 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     """The exit code and what to print."""
     if args.demo == (args.input is not None):
         raise ValueError("Give an INPUT to read or --demo, and not both. See: taskorder report --help")
-    target = None if args.output == "-" else _target(args)
+    inputs = args.input, args.similarity, args.output_similarity
+    target = None if args.output == "-" else output_file(args.output, ".html", ".htm", inputs=inputs)
     from taskorder.cli.progress import Watcher
     from taskorder.report.document import page_html
 
@@ -109,20 +111,6 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     return code, f"wrote {target}: {len(data) / 1e6:.2g} MB\n"
 
 
-def _target(args: argparse.Namespace) -> Path:
-    """Where to write; never over what is read."""
-    target = Path(args.output)
-    for name in (args.input, args.similarity, args.output_similarity):
-        if name not in (None, "-") and target.exists() and Path(name).exists() and target.samefile(name):
-            raise ValueError(f"`--output` must be another file than the input, got {args.output!r} for both.")
-    if args.input is not None and Path(args.input).is_dir():
-        from taskorder.report.pilot import FILES
-
-        if target.name in FILES and target.parent.exists() and target.parent.samefile(args.input):
-            raise ValueError(f"`--output` must not replace what the pilot wrote, got {args.output!r}.")
-    return target
-
-
 def _page(args: argparse.Namespace, watcher: Watcher) -> Page:
     """The page of whatever the input is: the first kind that knows it."""
     from taskorder.report.source import open_source
@@ -136,7 +124,7 @@ def _page(args: argparse.Namespace, watcher: Watcher) -> Page:
 def _of_store(source: Source, args: argparse.Namespace, watcher: Watcher) -> Page | None:
     if not source.is_store:
         return None
-    _refuse(args, "a run store", "similarity", *AUDIT_ONLY, *MATRIX_ONLY)
+    _refuse(args, STORE, "similarity", *AUDIT_ONLY, *MATRIX_ONLY)
     if source.path is None:
         raise ValueError("`INPUT` must be a file for a run store, got standard input.")
     from taskorder.report.run_numbers import run_numbers
@@ -152,6 +140,8 @@ def _of_store(source: Source, args: argparse.Namespace, watcher: Watcher) -> Pag
 def _of_plan(source: Source, args: argparse.Namespace, watcher: Watcher) -> Page | None:
     plan = source.plan()
     if plan is None:
+        if source.is_order:
+            raise ValueError(f"`{source.name}` must be a plan, got an order.json, which has no errors. Give its plan.")
         return None
     _refuse(args, "a plan", "set", *AUDIT_ONLY, *MATRIX_ONLY)
     from taskorder.report.plan_numbers import plan_numbers
@@ -238,8 +228,10 @@ def _refuse(args: argparse.Namespace, kind: str, *options: str) -> None:
     """Say which option has no meaning for this kind of input."""
     for key in options:
         if getattr(args, key) != args.defaults.get(key):
-            option = key.replace("_", "-")
-            raise ValueError(f"`--{option}` must be left out for {kind}, got {getattr(args, key)!r}.")
+            given = getattr(args, key)
+            said = repr(given[0]) if isinstance(given, list) else repr(given)
+            fix = " Choose a task set with --set." if (kind, key) == (STORE, "where") else ""
+            raise ValueError(f"`--{key.replace('_', '-')}` must be left out for {kind}, got {said}.{fix}")
 
 
 def _title(name: str, num_tasks: int) -> str:

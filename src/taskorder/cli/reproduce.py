@@ -68,6 +68,8 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     names = list(dict.fromkeys(name for word in args.names for name in groups.get(word, [word])))
     if not names and args.report is None:
         raise ValueError("Name a figure to reproduce, or all, or give --report FILE. See: taskorder reproduce --help")
+    if Path(args.results).exists() and not Path(args.results).is_dir():
+        raise ValueError(f"`--results` must be a folder, got the file {args.results}.")
     settings = dict(_setting(text) for text in args.settings)
     try:
         with called(settings="--set", partial="--partial", again="--again"):

@@ -71,9 +71,12 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     share = share_of(args)
     if find_spec("jax") is None:
         raise ValueError('The JAX engine is not installed. Install it with: pip install "taskorder[neural]".')
+    from taskorder.neural.config import read_config
+
+    config = read_config(args.config)  # before there is a store, which a slip of the keyboard should not leave behind
     try:
         with Store(path) as store:
-            num_failed, summary = _run(args, name, store, share)
+            num_failed, summary = _run(args, config, name, store, share)
     except StoreError as problem:
         say(f"error: {problem}")
         return CANNOT_WRITE, ""
@@ -85,14 +88,12 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     return FAILED if num_failed else 0, summary
 
 
-def _run(args: argparse.Namespace, name: str, store: Store, share: Share | None) -> tuple[int, str]:
+def _run(args: argparse.Namespace, config: Config, name: str, store: Store, share: Share | None) -> tuple[int, str]:
     """How many specs failed, and what to print."""
     from dataclasses import asdict
 
     from taskorder.neural import runs, settings
-    from taskorder.neural.config import read_config
 
-    config = read_config(args.config)
     specs = settings.specs(config)
     inputs = runs.inputs_digest(config.dataset)
     runs.task_set_of(specs[0])

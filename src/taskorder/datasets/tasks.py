@@ -12,7 +12,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,18 @@ class TaskSpec:
     """Without groups, so many classes, as they come, make a task."""
 
 
+class TaskFiles(NamedTuple):
+    """What files hold."""
+
+    tasks: tuple[Task, ...]
+    notes: tuple[str, ...]
+    """What was done to the tasks."""
+    class_groups: tuple[tuple[int, ...], ...] = ()
+    """By task: the ids of its classes, which are their places in `class_names`. Empty where tasks are no groups."""
+    class_names: tuple[str, ...] = ()
+    """All classes of the data set, where tasks are groups of them."""
+
+
 def read_spec(path: str | Path) -> TaskSpec:
     """The spec in a TOML file: a table [tasks] of lists of classes, or column = "...", or classes_per_task = N."""
     try:
@@ -59,8 +71,10 @@ def read_spec(path: str | Path) -> TaskSpec:
     return TaskSpec({name: tuple(map(str, group)) for name, group in groups.items()}, column, size)
 
 
-def read_tasks(paths: Sequence[str | Path], spec: TaskSpec = TaskSpec()) -> tuple[tuple[Task, ...], tuple[str, ...]]:  # noqa: B008 (frozen)
-    """The tasks in one data set, or one task a data set where there are several; and notes."""
+def read_tasks(paths: Sequence[str | Path], spec: TaskSpec = TaskSpec()) -> TaskFiles:  # noqa: B008 (frozen)
+    """The tasks in one data set, or one task a data set where there are several."""
+    groups: list[tuple[int, ...]] = []
+    class_names: tuple[str, ...] = ()
     if len(paths) > 1:
         stems = [Path(path).stem for path in paths]
         twice = next((stem for stem in stems if stems.count(stem) > 1), None)
@@ -75,7 +89,8 @@ def read_tasks(paths: Sequence[str | Path], spec: TaskSpec = TaskSpec()) -> tupl
     elif spec.column is not None:
         tasks = _by_column(Path(paths[0]), spec.column)
     else:
-        tasks = _by_classes(load(paths[0]), spec)
+        data = load(paths[0])
+        tasks, groups, class_names = *_by_classes(data, spec), tuple(data.class_names)
     if len(tasks) < 2:
         raise ValueError(f"`tasks` must be at least two, got {len(tasks)}: there is nothing to order.")
     notes = []
@@ -86,7 +101,7 @@ def read_tasks(paths: Sequence[str | Path], spec: TaskSpec = TaskSpec()) -> tupl
     if tasks[0].inputs.dtype != np.uint8:
         tasks = _standardized(tasks)
         notes.append("features were brought to mean 0 and standard deviation 1 over all tasks")
-    return align(tasks), tuple(notes)
+    return TaskFiles(align(tasks), tuple(notes), tuple(groups), class_names)
 
 
 def _whole(data: Dataset, name: str) -> Task:
@@ -115,7 +130,8 @@ def _column_names(path: Path) -> list[str]:
     return [] if all(map(is_number, cells[:-1])) else cells
 
 
-def _by_classes(data: Dataset, spec: TaskSpec) -> list[Task]:
+def _by_classes(data: Dataset, spec: TaskSpec) -> tuple[list[Task], list[tuple[int, ...]]]:
+    """The tasks, and the places of the classes of each."""
     groups = spec.tasks
     if not groups:
         size = spec.classes_per_task
@@ -126,7 +142,7 @@ def _by_classes(data: Dataset, spec: TaskSpec) -> list[Task]:
             )
         cut = [data.class_names[begin : begin + size] for begin in range(0, data.num_classes - size + 1, size)]
         groups = {"-".join(group): group for group in cut}
-    tasks = []
+    tasks, classes = [], []
     for name, group in groups.items():
         if len(set(group)) < max(2, len(group)):
             found = ", ".join(map(repr, group)) or "none"
@@ -140,7 +156,8 @@ def _by_classes(data: Dataset, spec: TaskSpec) -> list[Task]:
         order = {place: label for label, place in enumerate(places)}
         labels = [order[label] for label in data.train_labels[rows].tolist()]
         tasks.append(Task(name, data.train_inputs[rows], labels))
-    return tasks
+        classes.append(tuple(places))
+    return tasks, classes
 
 
 def _by_column(path: Path, column: str) -> list[Task]:

@@ -1,6 +1,6 @@
 """The explorer's pages and its small interface, as an ASGI application.
 
-GET  /                      the page, with the token of this start in it
+GET  /                      the page; who opens it without the token of this start sees no data
 GET  /static/NAME           scripts and styles, from memory: no path of a request is ever opened
 GET  /api/start             the file named on the command line, the rules and the limits
 GET  /api/example/KIND      chain, ring, tree, leaves, demo
@@ -44,7 +44,6 @@ READING_SECONDS = 30.0
 """A request must have arrived whole by then."""
 LOOKING_UP_SECONDS = 0.5
 TYPES = {"html": "text/html", "css": "text/css", "js": "text/javascript", "svg": "image/svg+xml"}
-TOKEN_MARK = "{{token}}"
 
 Value = TypeVar("Value")
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -70,7 +69,7 @@ class SearchResponse(StreamingResponse):
 def create_app(token: str, searches: Searches, start: plans.Payload | None = None) -> Starlette:
     """The application; `start` is the matrix to open with (see `plans.matrix_payload`)."""
     files = _static_files()
-    page = files.pop("index.html").decode().replace(TOKEN_MARK, token)
+    page = files.pop("index.html")
 
     async def index(request: Request) -> Response:
         return Response(page, media_type="text/html")

@@ -1,8 +1,9 @@
-"""Who may talk to the explorer: pages that it served itself, to a browser on this machine.
+"""Who may talk to the explorer: pages that it served itself, to the user of this machine who started it.
 
 A page from elsewhere can make the browser send requests here, even under a name of its own that it points at 127.0.0.1
-(DNS rebinding). So the Host must be loopback's, the Origin must be ours, and every call of the interface must carry the
-token that only our page knows.
+(DNS rebinding). So the Host must be loopback's and the Origin must be ours. Other users of the machine can reach
+127.0.0.1 too. So every call of the interface must carry the token of this start, which only the address has that
+`taskorder explore` prints; the page and its scripts, which anybody can get, are the same for all.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ def refusal(headers: Headers, path: str, token: str) -> str | None:
     if path.startswith(INTERFACE) and not secrets.compare_digest(
         headers.get(TOKEN_HEADER, "").encode(), token.encode()
     ):
-        return f"`{TOKEN_HEADER}` must be the token of the running explorer. Reload the page."
+        return f"`{TOKEN_HEADER}` must be the token of the running explorer. Open the address that it printed."
     return None
 
 

@@ -21,9 +21,9 @@ CLOSING_SECONDS = 20
 class Server(uvicorn.Server):
     """One explorer; Ctrl-C ends its searches first, so that nothing holds the connections open."""
 
-    def __init__(self, start: Payload | None) -> None:
+    def __init__(self, token: str, start: Payload | None = None) -> None:
         self.searches = Searches()
-        app = create_app(secrets.token_urlsafe(24), self.searches, start)
+        app = create_app(token, self.searches, start)
         super().__init__(
             uvicorn.Config(
                 app,
@@ -45,6 +45,16 @@ class Server(uvicorn.Server):
         super().handle_exit(sig, frame)
 
 
+def new_token() -> str:
+    """What nobody can guess."""
+    return secrets.token_urlsafe(24)
+
+
+def address_of(listening: socket.socket, token: str) -> str:
+    """What to open in a browser; static/token.js takes the token from it."""
+    return f"http://{ADDRESS}:{listening.getsockname()[1]}/#token={token}"
+
+
 def listen(port: int) -> socket.socket:
     """A listening socket on loopback; port 0 takes any that is free."""
     if not 0 <= port <= 65535:
@@ -58,7 +68,7 @@ def listen(port: int) -> socket.socket:
         ) from None
 
 
-def serve(listening: socket.socket, start: Payload | None = None) -> None:
+def serve(listening: socket.socket, token: str, start: Payload | None = None) -> None:
     """Answer until Ctrl-C; nothing runs on afterwards."""
     with listening, contextlib.suppress(KeyboardInterrupt):
-        Server(start).run(sockets=[listening])
+        Server(token, start).run(sockets=[listening])

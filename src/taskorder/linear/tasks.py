@@ -35,6 +35,8 @@ class Sizes:
         for name in ("num_latent", "num_inputs", "num_outputs"):
             if positive_count(getattr(self, name), name) > MAX_SIZE:
                 raise ValueError(f"`{name}` must be at most {MAX_SIZE:,}, got {getattr(self, name):,}.")
+        if self.num_latent > MAX_OUTPUTS:
+            raise ValueError(f"`num_latent` must be at most {MAX_OUTPUTS:,}, got {self.num_latent:,}.")
         if self.num_latent * self.num_outputs > MAX_OUTPUTS:
             raise ValueError(
                 f"`num_outputs` must be at most {MAX_OUTPUTS // self.num_latent:,} with {self.num_latent} latent "

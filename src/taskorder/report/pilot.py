@@ -15,10 +15,6 @@ from taskorder.report.source import open_source
 from taskorder.similarity.tables import read_similarity
 from taskorder.similarity.transfer import bounded
 
-FILES = ("plan.json", "similarity.csv", "rehearsal.csv", "losses.csv", "fits.sqlite")
-"""What is in such a folder; a page never replaces it."""
-
-
 MOST_ORDERS = 1000
 """Orders whose numbers go into the page."""
 

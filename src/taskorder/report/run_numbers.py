@@ -11,8 +11,9 @@ import numpy as np
 
 from taskorder.checks import Floats, Ints
 from taskorder.metrics import metrics
-from taskorder.neural.finished import config_of, run_entries, run_result
-from taskorder.neural.settings import beginnings_of
+from taskorder.neural.finished import config_of, run_result
+from taskorder.neural.listed import listed
+from taskorder.neural.settings import RUNS, beginnings_of
 from taskorder.ordering.clock import Watch
 from taskorder.ordering.compare import compare
 from taskorder.records import Comparison
@@ -35,8 +36,8 @@ class RunNumbers:
     names: tuple[str, ...]
     settings: dict[str, Any]
     num_seeds: int
-    num_sets: int
-    """Finished task sets in the store."""
+    num_runs: int
+    """Finished runs in the store."""
     orders: Ints
     """(n, P) tasks as they were learned."""
     every: bool
@@ -111,16 +112,20 @@ def run_numbers(
     store: Store, number: int | None = None, *, time_limit: float | None = 10.0, watch: Watch | None = None
 ) -> RunNumbers:
     """The numbers of task set `number`, or of the first that is finished."""
-    entries = run_entries(store)
+    with listed(store, RUNS) as runs:
+        num_runs = len(runs)
+        if not num_runs:
+            raise ValueError(f"`store` must hold finished runs of `taskorder run`, got none in {store.path}.")
+        low, high = runs.set_range()
+        chosen = low if number is None else number
+        entries = runs.of_set(chosen) if low <= chosen <= high else []
     if not entries:
-        raise ValueError(f"`store` must hold finished runs of `taskorder run`, got none in {store.path}.")
-    if len({config_of(entry) for entry in entries}) > 1:
-        raise ValueError("`store` must hold runs of one config, got several. Use a store of its own for each.")
-    known = sorted({int(entry.params["set"]) for entry in entries})
-    chosen = known[0] if number is None else number
-    if chosen not in known:
-        raise ValueError(f"`number` must name a finished task set, got {chosen}. Sets: {known[0]} to {known[-1]}.")
-    entries = [entry for entry in entries if entry.params["set"] == chosen]
+        raise ValueError(f"`number` must name a finished task set, got {chosen}. Sets: {low} to {high}.")
+    if len(set(map(config_of, entries))) > 1:
+        raise ValueError(
+            f"`store` must hold one config for a task set, got several for set {chosen}. "
+            "Use a store of its own for each."
+        )
     results = [run_result(store, entry, ("accuracy",)) for entry in entries]
     settings = {key: value for key, value in entries[0].params.items() if key not in ("set", "seed")}
     shared = _tables(results)
@@ -128,7 +133,7 @@ def run_numbers(
     rest = _predictions(similarity, shared, time_limit, watch)
     seconds = sum(entry.seconds for entry in entries)
     return RunNumbers(
-        number=chosen, settings=settings, num_seeds=len(results), num_sets=len(known), seconds=seconds, **shared, **rest
+        number=chosen, settings=settings, num_seeds=len(results), num_runs=num_runs, seconds=seconds, **shared, **rest
     )
 
 

@@ -232,7 +232,7 @@ def _made(numbers: RunNumbers, source: str) -> dict[str, str]:
     said = ", ".join(f"{key} {value}" for key, value in sorted(numbers.settings.items()))
     return {
         "Input": source,
-        "Task set": f"{numbers.number} of {counted(numbers.num_sets, 'finished set')}",
+        "Task set": f"{numbers.number}, of a store with {counted(numbers.num_runs, 'finished run')}",
         "Settings": said,
         "Training time": f"{numbers.seconds:.3g} s",
         "Version": f"taskorder {__version__}",

@@ -65,6 +65,11 @@ class Source:
         mark = max((",", ";", "\t"), key=first.count)
         return len(set(NEEDED) & {cell.strip(' "\r') for cell in first.split(mark)}) >= 3
 
+    @property
+    def is_order(self) -> bool:
+        """Whether this is an order.json."""
+        return {"schema", "names", "order", "class_groups"} <= set(self._object())
+
     def plan(self) -> Plan | None:
         """The plan in it; None for anything else."""
         data = self._object()

@@ -9,6 +9,7 @@ import { createLoader } from "./loader.js";
 import * as server from "./server.js";
 import { fromFragment, isShared, keep, kept, toFragment } from "./share.js";
 import { asking } from "./state.js";
+import { token } from "./token.js";
 
 const LINK_AFTER = 400;
 
@@ -83,7 +84,7 @@ function connectAddress(app) {
   let timer = 0;
   app.store.subscribe((state) => {
     clearTimeout(timer);
-    timer = setTimeout(() => app.store.state === state && keep(state, server.token), LINK_AFTER);
+    timer = setTimeout(() => app.store.state === state && keep(state, token), LINK_AFTER);
   });
   addEventListener("hashchange", () => isShared(location.hash) && restore(app, location.hash));
 }
@@ -116,7 +117,7 @@ async function main() {
   connectBar(app);
   connectAddress(app);
   createDownloads(app);
-  const fragment = kept(server.token);
+  const fragment = kept(token);
   if (fragment) await restore(app, fragment);
   else if (start.table) app.open(start.table);
   else app.refresh();

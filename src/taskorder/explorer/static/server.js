@@ -1,9 +1,9 @@
-/** Calls to the server that sent this page; every one carries the page's token. */
+/** Calls to the server that sent this page; every one carries the token. */
 
 import { rows } from "./state.js";
+import { token } from "./token.js";
 
 const SILENT = "The server does not answer. Start it again with: taskorder explore";
-export const token = document.querySelector('meta[name="taskorder-token"]').content;
 
 /** @param {string} path @param {RequestInit} [options] @returns {Promise<Response>} an Error with the server's line */
 async function call(path, options = {}) {
