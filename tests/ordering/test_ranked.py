@@ -22,18 +22,21 @@ def weak(size, seed, strength, signed):
 def tightened(problem, goal, common):
     """Bound and prices of the root: (with one multiplier, with one for each visit, its front, its back)."""
     from taskorder.ordering._bound import NEVER, price_children, row_bound
+    from taskorder.ordering._lanes import padded
     from taskorder.ordering._ranked import tighten
 
     n = problem.size
-    X, K, x, s = np.zeros((n, n)), np.zeros((n, n)), np.zeros(n), np.zeros(n)
+    w = padded(n)
+    X, K, x, s = np.zeros((n, w)), np.zeros((n, w)), np.zeros(w), np.zeros(w)
     front, back = np.zeros(n), np.zeros(n)
     r, h = problem.r[0], problem.h[0]
-    value, common = row_bound(r, h, problem.C, problem.G, n, common, 30, 1e-3, goal - problem.e, X, K, x, s)
-    price_children(r, problem.C, n, X, x, front, back, NEVER, np.zeros((3, n)))
+    C, G = (np.pad(table, ((0, 0), (0, w - n))) for table in (problem.C, problem.G))
+    value, common = row_bound(r, h, C, G, n, common, 30, 1e-3, goal - problem.e, X, K, x, s)
+    price_children(r, C, n, X, x, front, back, NEVER, np.zeros((2, w)))
     before = problem.e + value
     after = tighten(
-        problem.e, r, h, problem.C, problem.G, n, before, goal, common, np.zeros(n), False, np.zeros(n), front, back,
-        X, x, K, np.zeros((8, n)), np.zeros(3, np.int64),
+        problem.e, r, h, C, G, n, before, goal, common, np.zeros(n), False, np.zeros(n), front, back,
+        X, x, (X * X).sum(axis=0), K, np.zeros((8, w)), np.zeros(3, np.int64),
     )  # fmt: skip
     return before, after, front, back
 

@@ -7,6 +7,7 @@ import numpy as np
 from taskorder.ordering._bound import NEVER, price_children, row_bound
 from taskorder.ordering._branch import fix_last, visit_first
 from taskorder.ordering._jit import njit
+from taskorder.ordering._lanes import padded
 
 
 @njit(error_model="numpy")
@@ -29,17 +30,17 @@ def beam(e0, r0, h0, C0, G0, precedes, width, side, best, best_order):
     Each partial order grows at whichever end leaves it fewer children below `best`.
     """
     k, n = r0.shape
-    shape = width + 1
+    shape, w = width + 1, padded(n)
     e, r, h = np.zeros(shape), np.zeros((shape, k, n)), np.zeros((shape, k, n))
-    C, G, keep = np.zeros((shape, n, n)), np.zeros((shape, n, n)), np.zeros((shape, n), np.int64)
+    C, G, keep = np.zeros((shape, n, w)), np.zeros((shape, n, w)), np.zeros((shape, n), np.int64)
     e2, r2, h2, C2, G2, keep2 = e.copy(), r.copy(), h.copy(), C.copy(), G.copy(), keep.copy()
-    e3, r3, h3, C3 = np.zeros(2), np.zeros((2, k, n)), np.zeros((2, k, n)), np.zeros((2, n, n))
-    G3, keep3 = np.zeros((2, n, n)), np.zeros((2, n), np.int64)
+    e3, r3, h3, C3 = np.zeros(2), np.zeros((2, k, n)), np.zeros((2, k, n)), np.zeros((2, n, w))
+    G3, keep3 = np.zeros((2, n, w)), np.zeros((2, n), np.int64)
     order, order2 = np.zeros((shape, n), np.int64), np.zeros((shape, n), np.int64)
     ends, ends2 = np.zeros((shape, 2), np.int64), np.zeros((shape, 2), np.int64)
     lam, lam2 = np.full((shape, k), 0.1), np.full((shape, k), 0.1)
-    X, L, x, s = np.zeros((n, n)), np.zeros((n, n)), np.zeros(n), np.zeros(n)
-    front, back, work = np.zeros(n), np.zeros(n), np.zeros((3, n))
+    X, L, x, s = np.zeros((n, w)), np.zeros((n, w)), np.zeros(w), np.zeros(w)
+    front, back, work = np.zeros(n), np.zeros(n), np.zeros((2, w))
     price, parent = np.zeros(shape * n), np.zeros(shape * n, np.int64)
     choice, at_front = np.zeros(shape * n, np.int64), np.zeros(shape * n, np.bool_)
     e[0] = e0

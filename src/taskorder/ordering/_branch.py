@@ -7,7 +7,8 @@ visits changes (e, h, G):
     last l:   e -= r_l (2 h_l - r_l G_ll);  h -= r_l G_l + C_l (h_l - r_l G_ll)
               G -= C_l G_l^T + G_l C_l^T - G_ll C_l C_l^T
 
-The bound of _bound.py prices the children of both ends, _ranked.py raises it where that pays, and the end with fewer
+The bound of _bound.py is tuned at the root. From there _ends.py carries it and the prices of the children of both ends
+down the tree; it is tuned anew where that promises much, and _ranked.py raises it where that pays. The end with fewer
 surviving children is branched on.
 """
 
@@ -15,57 +16,69 @@ surviving children is branched on.
 
 import numpy as np
 
-from taskorder.ordering._bound import NEVER, price_children, row_bound
+from taskorder.ordering._bound import NEVER, better_row_bound, row_bound
+from taskorder.ordering._ends import SPOILED, foresee, meet, own, promise, rises, room, survey
 from taskorder.ordering._jit import njit
-from taskorder.ordering._ranked import pays, tighten
+from taskorder.ordering._lanes import padded
+from taskorder.ordering._ranked import pays, survivors, tighten
+
+RETUNE, RETUNE_SMALL, SMALL = 0.1, 0.5, 8
+"""A new multiplier is worth a factorization when it promises this share of what the bound lacks; few open visits have
+little below them, so there it must promise more."""
 
 
 @njit(error_model="numpy", fastmath=True)
 def visit_first(j, m, d, e, r, h, C, G, keep):
-    """State d + 1 <- state d (m open visits) after visiting its position j next."""
+    """State d + 1 <- state d (m open visits) after visiting its position j next; the last takes the place of j."""
+    last = m - 1
     e[d + 1] = e[d]
     for row in range(r.shape[1]):
         v = r[d, row, j]
         e[d + 1] -= v * (2.0 * h[d, row, j] - v * G[d, j, j])
-        for i in range(m - 1):
-            a = i if i < j else i + 1
-            r[d + 1, row, i] = r[d, row, a] - v * C[d, j, a]
-            h[d + 1, row, i] = h[d, row, a] - v * G[d, j, a]
-    for i in range(m - 1):
-        a = i if i < j else i + 1
+        for i in range(last):
+            r[d + 1, row, i] = r[d, row, i] - v * C[d, j, i]
+            h[d + 1, row, i] = h[d, row, i] - v * G[d, j, i]
+        if j < last:
+            r[d + 1, row, j] = r[d, row, last] - v * C[d, j, last]
+            h[d + 1, row, j] = h[d, row, last] - v * G[d, j, last]
+    for i in range(last):
+        a = last if i == j else i
         keep[d + 1, i] = keep[d, a]
-        for b in range(j):
+        for b in range(last):
             C[d + 1, i, b] = C[d, a, b]
             G[d + 1, i, b] = G[d, a, b]
-        for b in range(j, m - 1):
-            C[d + 1, i, b] = C[d, a, b + 1]
-            G[d + 1, i, b] = G[d, a, b + 1]
+        if j < last:
+            C[d + 1, i, j] = C[d, a, last]
+            G[d + 1, i, j] = G[d, a, last]
 
 
 @njit(error_model="numpy", fastmath=True)
 def fix_last(j, m, d, e, r, h, C, G, keep):
-    """State d + 1 <- state d (m open visits) after fixing its position j as the last one."""
+    """State d + 1 <- state d (m open visits) after fixing its position j last; the last one takes the place of j."""
+    last = m - 1
     own = G[d, j, j]
     e[d + 1] = e[d]
     for row in range(r.shape[1]):
         v = r[d, row, j]
         pull = h[d, row, j] - v * own
         e[d + 1] -= v * (h[d, row, j] + pull)
-        for i in range(m - 1):
-            a = i if i < j else i + 1
-            r[d + 1, row, i] = r[d, row, a]
-            h[d + 1, row, i] = h[d, row, a] - v * G[d, j, a] - C[d, j, a] * pull
-    for i in range(m - 1):
-        a = i if i < j else i + 1
+        for i in range(last):
+            r[d + 1, row, i] = r[d, row, i]
+            h[d + 1, row, i] = h[d, row, i] - v * G[d, j, i] - C[d, j, i] * pull
+        if j < last:
+            r[d + 1, row, j] = r[d, row, last]
+            h[d + 1, row, j] = h[d, row, last] - v * G[d, j, last] - C[d, j, last] * pull
+    for i in range(last):
+        a = last if i == j else i
         keep[d + 1, i] = keep[d, a]
         c = C[d, a, j]
         g = G[d, a, j] - own * c
-        for b in range(j):
+        for b in range(last):
             C[d + 1, i, b] = C[d, a, b]
             G[d + 1, i, b] = G[d, a, b] - c * G[d, j, b] - g * C[d, j, b]
-        for b in range(j, m - 1):
-            C[d + 1, i, b] = C[d, a, b + 1]
-            G[d + 1, i, b] = G[d, a, b + 1] - c * G[d, j, b + 1] - g * C[d, j, b + 1]
+        if j < last:
+            C[d + 1, i, j] = C[d, a, last]
+            G[d + 1, i, j] = G[d, a, last] - c * G[d, j, last] - g * C[d, j, last]
 
 
 @njit(error_model="numpy", fastmath=True)
@@ -151,7 +164,9 @@ def _open_nodes(depth, count, turn, price, child, keep, at_front, order, cut):
 
 
 @njit(error_model="numpy")
-def branch(e0, r0, h0, C0, G0, before, after, symmetry, best, best_order, relative, absolute, floor0, lam0, node_limit):
+def branch(
+    e0, r0, h0, C0, G0, before, after, symmetry, best, best_order, relative, absolute, floor0, lam0, tally, limit
+):
     """Search below one open problem; returns (best error, nodes, open nodes as `_open_nodes` gives them).
 
     before[j], after[j]: uint64 masks of the positions that must come before or after j.
@@ -160,20 +175,27 @@ def branch(e0, r0, h0, C0, G0, before, after, symmetry, best, best_order, relati
     best, best_order: the incumbent; best_order is overwritten when an error is found that is smaller by more than
     relative * |best| + absolute, and nothing that cannot be that much smaller is searched.
     floor0: a known lower bound of this problem. lam0: (k,) starting multipliers, overwritten by those of the root.
-    node_limit: past this many nodes the search stops; no open node means that nothing here beats the returned error.
+    tally: (n + 1, 3) where `tighten` paid so far, by the number of open visits; overwritten.
+    limit: past this many nodes the search stops; no open node means that nothing here beats the returned error.
     """
     k, n = r0.shape
-    e, floor = np.zeros(n + 1), np.zeros(n + 1)
+    w = padded(n)
+    e, floor, bound = np.zeros(n + 1), np.zeros(n + 1), np.zeros(n + 1)
     r, h = np.zeros((n + 1, k, n)), np.zeros((n + 1, k, n))
-    C, G = np.zeros((n + 1, n, n)), np.zeros((n + 1, n, n))
+    C, G = np.zeros((n + 1, n, w)), np.zeros((n + 1, n, w))
     keep = np.zeros((n + 1, n), np.int64)
-    lam = np.zeros((n + 1, k))
+    lam, part = np.zeros((n + 1, k)), np.zeros((n + 1, k))
+    at = np.zeros(n + 2, np.int64)
+    for d in range(n + 1):
+        at[d + 1] = at[d] + k * room(n - d)
+    S, gap, scale = np.zeros(at[n + 1]), np.zeros((n + 1, k, 2, n)), np.zeros((n + 1, k, 2, n))
+    solid = np.zeros(n + 1, np.bool_)
     child, price = np.zeros((n + 1, n), np.int64), np.zeros((n + 1, n))
     count, turn = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
     at_front = np.zeros(n + 1, np.bool_)
-    X, K, x, s = np.zeros((n, n)), np.zeros((n, n)), np.zeros(n), np.zeros(n)
-    front, back = np.zeros(n), np.zeros(n)
-    work, tally = np.zeros((8, n)), np.zeros((n + 1, 3), np.int64)
+    X, K, x, s = np.zeros((n, w)), np.zeros((n, w)), np.zeros(w), np.zeros(w)
+    front, back = np.zeros((n + 1, n)), np.zeros((n + 1, n))
+    work, line = np.zeros((8, w)), np.zeros(2 * w)
     ranks, ranked, sign = np.zeros((n + 1, n)), np.zeros(n + 1, np.bool_), np.zeros((n + 1, n))
     active = np.zeros((n + 1, symmetry.shape[0]), np.int64)
     num_active = np.zeros(n + 1, np.int64)
@@ -193,12 +215,11 @@ def branch(e0, r0, h0, C0, G0, before, after, symmetry, best, best_order, relati
     num_active[0] = symmetry.shape[0]
     free = (np.uint64(1) << np.uint64(n)) - np.uint64(1)
     one = np.uint64(1)
-    depth, nodes, begun, ended, entering = 0, 0, 0, 0, True
+    depth, nodes, begun, ended, entering = 0, 1, 0, 0, True
     while True:
         m = n - depth
         if entering:
             entering = False
-            nodes += 1
             count[depth], turn[depth] = 0, 0
             if m <= 3:
                 value = _finish(m, e[depth], r[depth], h[depth], C[depth], G[depth], keep[depth], before, goal, tail)
@@ -217,52 +238,78 @@ def branch(e0, r0, h0, C0, G0, before, after, symmetry, best, best_order, relati
                         order[begun] = keep[depth, j]
                         _keep_best(order, begun + 1, tail, 3, best_order)
             else:
-                bound = e[depth]
-                steps, least = (30, 1e-3) if depth == 0 else (2, 0.1)
-                for j in range(m):
-                    front[j], back[j] = 0.0, 0.0
+                known, news, need = solid[depth], not solid[depth], goal - e[depth]
+                solid[depth] = True
                 for row in range(k):
-                    need = best - bound if row == k - 1 else NEVER
-                    value, lam[depth, row] = row_bound(
-                        r[depth, row], h[depth, row], C[depth], G[depth], m, lam[depth, row], steps, least, need,
-                        X, K, x, s,
-                    )  # fmt: skip
-                    bound += value
+                    here = at[depth] + row * room(m)
+                    if known:
+                        step, gain = promise(m, r[depth, row], S, here, gap[depth, row], s)
+                        if gain < (RETUNE if m >= SMALL else RETUNE_SMALL) * (goal - bound[depth]):
+                            continue
+                        value, tuned = better_row_bound(
+                            r[depth, row], h[depth, row], C[depth], G[depth], m, lam[depth, row], step,
+                            part[depth, row], X, K, x,
+                        )  # fmt: skip
+                        if value <= part[depth, row]:
+                            continue
+                    else:
+                        steps, least = (30, 1e-3) if depth == 0 else (2, 0.1)
+                        value, tuned = row_bound(
+                            r[depth, row], h[depth, row], C[depth], G[depth], m, lam[depth, row], steps, least,
+                            need if row == k - 1 else NEVER, X, K, x, s,
+                        )  # fmt: skip
+                        need -= value
+                    part[depth, row], lam[depth, row], news = value, tuned, True
                     if value > -NEVER:
-                        enough = goal - bound if k == 1 else NEVER
-                        price_children(r[depth, row], C[depth], m, X, x, front, back, enough, work)
+                        survey(r[depth, row], C[depth], m, X, x, S, here, gap[depth, row], scale[depth, row])
+                    else:
+                        solid[depth] = False
+                if news:
+                    bound[depth] = e[depth]
+                    for row in range(k):
+                        bound[depth] += part[depth, row]
+                    for j in range(m):
+                        front[depth, j], back[depth, j] = 0.0, 0.0
+                    if solid[depth]:
+                        for row in range(k):
+                            here = at[depth] + row * room(m)
+                            rises(m, S, here, gap[depth, row], scale[depth, row], front[depth], back[depth])
                 if depth == 0:
                     for row in range(k):
                         lam0[row] = lam[0, row]
-                if k == 1 and -NEVER < bound < goal and pays(m, nodes, tally[m]):
-                    bound = tighten(
-                        e[depth], r[depth, 0], h[depth, 0], C[depth], G[depth], m, bound, goal, lam[depth, 0],
-                        ranks[depth], ranked[depth], sign[depth], front, back, X, x, K, work, tally[m],
+                low = bound[depth]
+                if k == 1 and solid[depth] and low < goal and pays(m, nodes, tally[m]):
+                    for i in range(m):
+                        x[i] = r[depth, 0, i] - gap[depth, 0, 0, i]
+                        s[i] = own(S, at[depth], m, 0, i)
+                    low = tighten(
+                        e[depth], r[depth, 0], h[depth, 0], C[depth], G[depth], m, low, goal, lam[depth, 0],
+                        ranks[depth], ranked[depth], sign[depth], front[depth], back[depth], X, x, s, K, work, tally[m],
                     )  # fmt: skip
                     ranked[depth] = True
-                if bound < goal:
+                if low < goal:
                     # The multiplier is tuned only a little here, so what the parent knew may be the better bound.
-                    cut = min(goal - bound, NEVER)  # forbidden children stay forbidden even where there is no bound
+                    cut = min(goal - low, NEVER)  # forbidden children stay forbidden even where there is no bound
                     few, many, sum_front, sum_back = 0, 0, 0.0, 0.0
                     for j in range(m):
                         a = keep[depth, j]
                         if before[a] & free:
-                            front[j] = NEVER
+                            front[depth, j] = NEVER
                         if after[a] & free:
-                            back[j] = NEVER
+                            back[depth, j] = NEVER
                         for i in range(num_active[depth]):
                             if symmetry[active[depth, i], a] < 0:
-                                front[j] = NEVER
-                        few += front[j] < cut
-                        many += back[j] < cut
-                        sum_front += min(front[j], cut)
-                        sum_back += min(back[j], cut)
+                                front[depth, j] = NEVER
+                        few += front[depth, j] < cut
+                        many += back[depth, j] < cut
+                        sum_front += min(front[depth, j], cut)
+                        sum_back += min(back[depth, j], cut)
                     at_front[depth] = few < many or (few == many and sum_front >= sum_back)
                     for j in range(m):
-                        rise = front[j] if at_front[depth] else back[j]
+                        rise = front[depth, j] if at_front[depth] else back[depth, j]
                         if rise < cut:
                             slot = count[depth]
-                            value = max(bound + rise, floor[depth])
+                            value = max(low + rise, floor[depth])
                             while slot > 0 and price[depth, slot - 1] > value:
                                 price[depth, slot] = price[depth, slot - 1]
                                 child[depth, slot] = child[depth, slot - 1]
@@ -270,11 +317,30 @@ def branch(e0, r0, h0, C0, G0, before, after, symmetry, best, best_order, relati
                             price[depth, slot], child[depth, slot] = value, j
                             count[depth] += 1
         if turn[depth] < count[depth] and price[depth, turn[depth]] < goal:
-            if nodes >= node_limit:
+            if nodes >= limit:
                 break
-            j = child[depth, turn[depth]]
-            floor[depth + 1] = price[depth, turn[depth]]
+            nodes += 1
+            d, j = depth + 1, child[depth, turn[depth]]
+            floor[d] = price[depth, turn[depth]]
             turn[depth] += 1
+            end = 0 if at_front[depth] else 1
+            solid[d], bound[d] = solid[depth], bound[depth]
+            for row in range(k):
+                here = at[depth] + row * room(m)
+                solid[d] &= own(S, here, m, end, j) > SPOILED * scale[depth, row, end, j]
+            if solid[d]:
+                for i in range(m):
+                    front[d, i], back[d, i] = 0.0, 0.0
+                for row in range(k):
+                    here = at[depth] + row * room(m)
+                    rise = gap[depth, row, end, j] ** 2 / own(S, here, m, end, j)
+                    bound[d] += rise
+                    v = r[depth, row, j]
+                    part[d, row] = part[depth, row] + rise + v * (2.0 * h[depth, row, j] - v * G[depth, j, j])
+                    foresee(end, j, m, r[depth, row], C[depth], S, here, gap[depth, row], scale[depth, row],
+                            front[d], back[d])  # fmt: skip
+                if not survivors(m - 1, front[d], back[d], goal - bound[d]):
+                    continue
             a = keep[depth, j]
             if at_front[depth]:
                 order[begun] = a
@@ -285,18 +351,21 @@ def branch(e0, r0, h0, C0, G0, before, after, symmetry, best, best_order, relati
                 order[n - ended] = a
                 fix_last(j, m, depth, e, r, h, C, G, keep)
             for row in range(k):
-                lam[depth + 1, row] = lam[depth, row]
+                lam[d, row] = lam[depth, row]
+                if solid[d] and m > 5:
+                    meet(end, j, m, r[depth, row], C[depth], S, at[depth] + row * room(m), gap[depth, row],
+                         scale[depth, row], at[d] + row * room(m - 1), gap[d, row], scale[d, row], line)  # fmt: skip
             for i in range(m - 1):
-                ranks[depth + 1, i] = ranks[depth, i if i < j else i + 1]
-                sign[depth + 1, i] = sign[depth, i if i < j else i + 1]
-            ranked[depth + 1] = ranked[depth]
+                ranks[d, i] = ranks[depth, i if i != j else m - 1]
+                sign[d, i] = sign[depth, i if i != j else m - 1]
+            ranked[d] = ranked[depth]
             free ^= one << np.uint64(a)
-            num_active[depth + 1] = 0
+            num_active[d] = 0
             for i in range(num_active[depth]):
                 if not at_front[depth] or symmetry[active[depth, i], a] == 0:
-                    active[depth + 1, num_active[depth + 1]] = active[depth, i]
-                    num_active[depth + 1] += 1
-            depth += 1
+                    active[d, num_active[d]] = active[depth, i]
+                    num_active[d] += 1
+            depth = d
             entering = True
         else:
             if depth == 0:

@@ -16,7 +16,7 @@ divides the nodes by 5 to 70.
 
 import numpy as np
 
-from taskorder.ordering._bound import FAST, NEVER, invert_factor, price_children
+from taskorder.ordering._bound import FAST, NEVER, least_value, price_children
 from taskorder.ordering._jit import njit
 
 LEAST = 5
@@ -26,17 +26,14 @@ STEPS = 6
 
 
 @njit(error_model="numpy", fastmath=FAST)
-def read_signs(m, x, X, gap, sign, y):
+def read_signs(m, x, inverse, gap, sign, y):
     """sign[i] <- the sign of v_i in every completion within `gap` of the bound, where it is 0 so far and can be told;
-    y[i] <- about |v_i|. True when a sign is new."""
+    y[i] <- about |v_i|. True when a sign is new. inverse: the diagonal of K^-1."""
     news, size = False, 0.0
     for j in range(m):
         size += x[j] * x[j]
     for j in range(m):
-        inverse = 0.0
-        for i in range(j, m):
-            inverse += X[i, j] * X[i, j]
-        width = gap * inverse * (1 + 1e-6) + 1e-10 * size  # the rest is for rounding
+        width = gap * inverse[j] * (1 + 1e-6) + 1e-10 * size  # the rest is for rounding
         if sign[j] == 0.0 and x[j] * x[j] > width:
             sign[j] = 1.0 if x[j] > 0.0 else -1.0
             news = True
@@ -46,7 +43,7 @@ def read_signs(m, x, X, gap, sign, y):
 
 @njit(error_model="numpy", fastmath=FAST)
 def _form(C, G, m, lam, sign, y, K):
-    """K <- the matrix of the quadratic form (upper triangle)."""
+    """K <- the matrix of the quadratic form."""
     for i in range(m):
         K[i, i] = G[i, i] + lam[i]
     for i in range(m):
@@ -62,6 +59,7 @@ def _form(C, G, m, lam, sign, y, K):
                 loss = 0.25 * abs(c * (lam[i] - lam[j]))
                 K[i, i] -= loss * y[j] / y[i]
                 K[j, j] -= loss * y[i] / y[j]
+            K[i, j] = K[j, i]
 
 
 @njit(error_model="numpy", fastmath=FAST)
@@ -98,21 +96,13 @@ def _ascent(r, C, m, lam, sign, y, x, g):
 @njit(error_model="numpy", fastmath=FAST)
 def _value(r, h, G, m, lam, K, X, x):
     """-b K^-1 b with b = h + lam r / 2, and x = K^-1 b; minus NEVER when K is not safely positive definite."""
-    if not invert_factor(K, m, X):
-        return -NEVER
-    value, size = 0.0, 0.0
-    for j in range(m):
-        x[j] = 0.0
+    size = 0.0
     for i in range(m):
-        t = 0.0
-        for j in range(i + 1):
-            t += X[i, j] * (h[j] + 0.5 * lam[j] * r[j])
-        value -= t * t
-        for j in range(i + 1):
-            x[j] += X[i, j] * t
+        K[i, m] = h[i] + 0.5 * lam[i] * r[i]
+    value = least_value(K, m, X, x)
     for j in range(m):
         size += x[j] * x[j] * (abs(G[j, j]) + abs(lam[j]))
-    return value - 1e-15 * m * m * size
+    return value - 1e-15 * m * m * size if value > -NEVER else value
 
 
 @njit(error_model="numpy", fastmath=FAST)
@@ -169,7 +159,7 @@ def _climb(r, h, C, G, m, common, lam, sign, y, steps, patience, need, K, X, x, 
 
 
 @njit()
-def _survivors(m, front, back, cut):
+def survivors(m, front, back, cut):
     """Children below `cut` at the end that has fewer."""
     few, many = 0, 0
     for j in range(m):
@@ -179,11 +169,12 @@ def _survivors(m, front, back, cut):
 
 
 @njit(error_model="numpy")
-def tighten(e, r, h, C, G, m, bound, goal, common, lam, begun, sign, front, back, X, x, K, work, tally):
+def tighten(e, r, h, C, G, m, bound, goal, common, lam, begun, sign, front, back, X, x, inverse, K, work, tally):
     """Raise the bound of a node and the prices of its children, given those for the multiplier `common`; returns it.
 
     lam, sign: (m,) multipliers (if `begun`) and known signs, as the parent left them; overwritten. What is known holds
-    for completions with an error below `goal`, and so does the result: none is below both. X, x: those of `common`.
+    for completions with an error below `goal`, and so does the result: none is below both. x, inverse: x and
+    the diagonal of K^-1 for `common`.
     tally: (3,) counts of attempts, and of children that survived before and after them.
     """
     y, g, kept, first, last = work[3], work[4], work[5], work[6], work[7]
@@ -191,8 +182,8 @@ def tighten(e, r, h, C, G, m, bound, goal, common, lam, begun, sign, front, back
     if not begun:
         lam[:m] = common
     tally[0] += 1
-    tally[1] += _survivors(m, front, back, goal - bound)
-    read_signs(m, x, X, goal - bound, sign, y)
+    tally[1] += survivors(m, front, back, goal - bound)
+    read_signs(m, x, inverse, goal - bound, sign, y)
     for _ in range(2):  # a better bound may tell more signs, and those give a better bound
         value = e + _climb(r, h, C, G, m, common, lam, sign, y, steps, patience, goal - e, K, X, x, g, kept)
         if value <= bound:
@@ -204,10 +195,15 @@ def tighten(e, r, h, C, G, m, bound, goal, common, lam, begun, sign, front, back
             front[j] = max(front[j] + bound, first[j] + value) - value
             back[j] = max(back[j] + bound, last[j] + value) - value
         bound = value
-        if bound >= goal or not read_signs(m, x, X, goal - bound, sign, y):
+        for j in range(m):
+            inverse[j] = 0.0
+        for i in range(m):
+            for j in range(i + 1):
+                inverse[j] += X[i, j] * X[i, j]
+        if bound >= goal or not read_signs(m, x, inverse, goal - bound, sign, y):
             break
     if bound < goal:
-        tally[2] += _survivors(m, front, back, goal - bound)
+        tally[2] += survivors(m, front, back, goal - bound)
     return bound
 
 
@@ -215,4 +211,4 @@ def tighten(e, r, h, C, G, m, bound, goal, common, lam, begun, sign, front, back
 def pays(m, nodes, tally):
     """Whether to tighten at a node of m open visits: where it removed many children so far, else now and then."""
     keep = min(0.2 * (m - 4), 0.7)  # the fewer visits are open, the less a child costs
-    return m >= LEAST and (tally[0] < 8 or tally[2] < keep * tally[1] or nodes % 64 == 0)
+    return m >= LEAST and (tally[0] < 8 or tally[2] < keep * tally[1] or nodes % 1024 == 0)

@@ -2,7 +2,8 @@
 
 The pool holds open nodes (a fixed beginning, a fixed ending, a lower bound). Each round takes the few with the
 smallest bounds and searches below each, depth first, for a fixed number of nodes; what is still open goes back into the
-pool. Rounds exchange incumbents only at their ends, so the answer does not depend on how many threads ran them.
+pool, and an improved order is annealed. Rounds exchange incumbents only at their ends, so the answer does not depend on
+how many threads ran them.
 """
 
 from __future__ import annotations
@@ -30,8 +31,12 @@ ABSOLUTE_TOLERANCE = 1e-12
 """Proven means: no allowed order is better by more than 1e-9 of the error plus 1e-12 of the error before learning."""
 
 LANES = 8
-FIRST_SLICE = 2_000
-SLICE = 50_000
+"""Nodes of the pool that are searched side by side in a round."""
+MIN_SLICE, MAX_SLICE, SHARE = 1_000, 50_000, 1 / 64
+"""A round searches below each for this share of all nodes so far, within limits: short rounds come back to what looks
+best now, and so the good orders, which cut all later rounds short, are found early."""
+POLISHED, HEATS, MOVES = 12, (0.03, 0.1), 100
+"""With more visits than this an improved order is annealed from these temperatures, by so many moves a visit."""
 MAX_POOL = 1_000_000
 
 Node = tuple[float, tuple[int, ...], tuple[int, ...]]
@@ -70,45 +75,63 @@ def prove(problem: Problem, start: Ints, clock: Clock, floor: float = -np.inf, m
         return Proof(order, best, best, 0)
     precedes, images = symmetries(problem)
     absolute = ABSOLUTE_TOLERANCE * abs(problem.e)
-    lam = np.full(len(problem.r), problem.multiplier)
+    lam, tally = np.full(len(problem.r), problem.multiplier), np.zeros((problem.size + 1, 3), np.int64)
 
-    def explore(node: Node, error: float, limit: int) -> tuple[float, Ints, int, list[Node]]:
+    def explore(node: Node, error: float, limit: int) -> tuple[float, Ints, int, list[Node], Ints]:
         """Search below one node; positions in and out are those of the whole problem."""
         known, begin, end = node
         part = descend(problem, begin, end)
         keep = part.tasks
         limits = masks(precedes[np.ix_(keep, keep)])
         directions = _directions(images, begin, keep)
-        local = np.zeros(len(keep), np.int64)
+        local, counts = np.zeros(len(keep), np.int64), tally.copy()
         value, nodes, still_open = branch(
             part.e, part.r, part.h, part.C, part.G, *limits, directions,
-            error, local, RELATIVE_TOLERANCE, absolute, known, lam.copy() if begin or end else lam, limit,
+            error, local, RELATIVE_TOLERANCE, absolute, known, lam.copy() if begin or end else lam,
+            counts, limit,
         )  # fmt: skip
         found = np.concatenate([np.array(begin, np.int64), keep[local], np.array(end, np.int64)])
         children: list[Node] = []
         for row, begun, ended, bound in zip(*still_open, strict=True):
             tail = tuple(keep[row[len(row) - ended :]].tolist())
             children.append((float(bound), begin + tuple(keep[row[:begun]].tolist()), tail + end))
-        return value, found, nodes, children
+        return value, found, nodes, children, counts - tally
 
     pool: list[Node] = [(floor, (), ())]
-    nodes, limit = 0, FIRST_SLICE
+    nodes, news = 0, False
     with ThreadPoolExecutor(cores()) as threads:  # starts no thread before it is given work
         while pool and pool[0][0] < best - tolerance(problem, best) and nodes < max_nodes and len(pool) < MAX_POOL:
             if nodes and clock.report(best, pool[0][0]):
                 break
             batch = [heapq.heappop(pool) for _ in range(min(LANES, len(pool)))]
+            limit = int(min(MAX_SLICE, max(MIN_SLICE, SHARE * nodes)))
             run = map if len(batch) == 1 else threads.map
             results = list(run(partial(explore, error=best, limit=limit), batch))
-            for value, found, visited, children in results:
+            for value, found, visited, children, counts in results:
                 nodes += visited
+                tally += counts
                 if value < best:
-                    best, order = value, found
+                    best, order, news = value, found, True
                 for node in children:
                     heapq.heappush(pool, node)
-            limit = int(min(SLICE, max(FIRST_SLICE, max_nodes / LANES)))
+            if news and problem.size > POLISHED:
+                news = False
+                for error, found in threads.map(partial(polish, problem, order, clock), HEATS):
+                    if error < best - tolerance(problem, best):
+                        best, order, news = error, found, True
     bound = pool[0][0] if pool and pool[0][0] < best - tolerance(problem, best) else best
     return Proof(order, best, bound, nodes)
+
+
+def polish(problem: Problem, order: Ints, clock: Clock, hot: float) -> tuple[float, Ints]:
+    """(error, order) after a short annealing, no worse than before; always the same one."""
+    from taskorder.ordering.walker import Walker
+
+    every = np.arange(problem.size)
+    walker = Walker(problem, order, np.array([1], np.uint64), clock)
+    walker.walk(every, 3 * problem.size, 0.0, 0.0)
+    walker.cycle(every, MOVES, hot)
+    return problem.error(walker.state.order), walker.state.order
 
 
 def descend(problem: Problem, begin: Sequence[int], end: Sequence[int]) -> Problem:

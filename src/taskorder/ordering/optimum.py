@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
 
 from taskorder.checks import Floats, Ints
-from taskorder.machine import cores, one_blas_thread
+from taskorder.machine import one_blas_thread
 from taskorder.ordering.clock import Clock
 from taskorder.ordering.constraints import components
 from taskorder.ordering.exact import MAX_EXACT, Proof, prove, tolerance
@@ -17,14 +16,10 @@ from taskorder.ordering.problem import Problem
 
 LISTED = 8
 """Up to this many visits every order is tried with plain NumPy: nothing to compile, under 0.1 s."""
-FIRST_ATTEMPT = 2_000_000
-"""Nodes of the first proof attempt (a second or two), before the search for a better order resumes."""
+FIRST_ATTEMPT = 5_000_000
+"""Nodes of the first proof attempt (some seconds), before the search for a better order resumes."""
 HALVES = {9: 0.3, 10: 0.5, 11: 1.0, 12: 2.0, 13: 8.0, 14: 30.0, 15: 150.0, 16: 600.0}
 """Time limits from which meeting in the middle is tried, about twice what it takes with so many visits."""
-QUICK = 20_000
-"""Nodes of a proof from the first order at hand: many need no more."""
-STARTS, EFFORT = 4, 0.2
-"""Searches side by side before a longer proof, and the effort of each."""
 SCHEDULE = 10.0
 """Seconds that the whole schedule of the search takes, about; a longer time limit stretches it."""
 
@@ -76,38 +71,20 @@ def _search_and_prove(problem: Problem, seed: int, clock: Clock) -> Proof:
     proof = Proof(order, problem.error(order), floor, 0)
     halves = clock.limit >= HALVES.get(n, np.inf)
     bounds_help = not (halves and len(problem.r) > 2)
-    if n > 12:
-        if bounds_help:
-            proof = prove(problem, order, clock, floor, QUICK)
-        if proof.complete or clock.left <= 0:
-            return proof
-        order = _better_start(problem, proof.order, seed, clock, proof.bound)
-        proof = Proof(order, problem.error(order), proof.bound, 0)
     if bounds_help:
-        proof = prove(problem, order, clock, proof.bound, FIRST_ATTEMPT / 10 if halves and n <= 12 else FIRST_ATTEMPT)
+        proof = prove(problem, order, clock, floor, FIRST_ATTEMPT / 10 if halves and n <= 12 else FIRST_ATTEMPT)
+    elif n > 12:  # every percent above the optimum costs time in the middle
+        order = search(problem, seed=seed, clock=clock, bound=floor, effort=0.5)
+        proof = Proof(order, problem.error(order), floor, 0)
     if proof.complete or clock.left <= 0:
         return proof
     if halves:
         return prove_general(problem, proof.order, clock, proof.bound)
     # No quick proof: a better order may be worth more than a better bound, and it shortens the next attempt.
-    order = search(problem, seed=seed + STARTS, clock=clock, bound=proof.bound, effort=2.0)
+    order = search(problem, seed=seed + 1, clock=clock, bound=proof.bound, effort=2.0)
     better = order if problem.error(order) < proof.error else proof.order
     second = prove(problem, better, clock, proof.bound)
     return Proof(second.order, second.error, second.bound, proof.nodes + second.nodes)
-
-
-def _better_start(problem: Problem, order: Ints, seed: int, clock: Clock, floor: float) -> Ints:
-    """The best of `order` and a few short searches side by side: every percent above the optimum can double a proof."""
-    from taskorder.ordering.search import search
-
-    clocks = [clock, *(clock.share(1.0, quiet=True) for _ in range(STARTS - 1))]
-    with ThreadPoolExecutor(cores()) as threads:
-        tasks = [
-            threads.submit(search, problem, seed=seed + lane, clock=own, bound=floor, effort=EFFORT)
-            for lane, own in enumerate(clocks)
-        ]
-        orders = [order, *(task.result() for task in tasks)]
-    return min(orders, key=lambda order: (problem.error(order), order.tolist()))
 
 
 def listed(problem: Problem) -> Proof:

@@ -260,7 +260,8 @@ class Search:
         error = walker.state.error
         _, used, _ = branch(
             block.e, block.r, block.h, block.C, block.G, before, after, np.zeros((0, m), np.int8),
-            block.error(order), order, 0.0, 1e-12 * abs(error), -np.inf, np.full(k, 0.1), nodes,
+            block.error(order), order, 0.0, 1e-12 * abs(error), -np.inf,
+            np.full(k, 0.1), np.zeros((m + 1, 3), np.int64), nodes,
         )  # fmt: skip
         walker.cost += used * k * (m**3 / 2 + 2000.0) / 3 + 1e5
         return order

@@ -1,0 +1,107 @@
+"""Eight numbers as one, for kernels whose loops are too short for the compiler to see vector instructions in them.
+
+Matrices of n open visits have rows of `padded(n)` numbers, so that whole rows can be read in eights; what stands in the
+padding never reaches an answer.
+"""
+
+# mypy: disable-error-code="untyped-decorator, no-untyped-def, misc, no-untyped-call"
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic, models, register_model
+
+from taskorder.ordering._jit import njit
+
+WIDTH = 8
+_VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
+_FLAGS = ("reassoc", "contract", "nsz")
+
+
+class Lanes(types.Type):
+    """The numba type of eight numbers."""
+
+    def __init__(self) -> None:
+        super().__init__(name="Lanes")
+
+
+LANES = Lanes()
+
+
+@register_model(Lanes)
+class _Model(models.PrimitiveModel):
+    def __init__(self, manager, kind) -> None:
+        super().__init__(manager, kind, _VECTOR)
+
+
+@njit()
+def padded(n):
+    """Numbers in a row for n visits and one more."""
+    return (n + WIDTH) // WIDTH * WIDTH
+
+
+@njit()
+def blocks(n):
+    """Eights in which n numbers stand."""
+    return (n + WIDTH - 1) // WIDTH
+
+
+def _address(context, builder, kind, array, start):
+    data = context.make_array(kind)(context, builder, array).data
+    return builder.bitcast(builder.gep(data, [start]), _VECTOR.as_pointer())
+
+
+@intrinsic
+def load(typing, array, start):
+    """Eight numbers of a contiguous array, from flat position `start` on."""
+
+    def generate(context, builder, signature, args):
+        return builder.load(_address(context, builder, signature.args[0], *args), align=8)
+
+    return LANES(array, types.intp), generate
+
+
+@intrinsic
+def store(typing, array, start, value):
+    """Overwrite eight numbers of a contiguous array, from flat position `start` on."""
+
+    def generate(context, builder, signature, args):
+        builder.store(args[2], _address(context, builder, signature.args[0], args[0], args[1]), align=8)
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp, LANES), generate
+
+
+@intrinsic
+def splat(typing, number):
+    """The same number eight times."""
+
+    def generate(context, builder, signature, args):
+        single = builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), args[0], ir.Constant(ir.IntType(32), 0))
+        picks = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [0] * WIDTH)
+        return builder.shuffle_vector(single, ir.Constant(_VECTOR, ir.Undefined), picks)
+
+    return LANES(types.float64), generate
+
+
+@intrinsic
+def add_product(typing, total, left, right):
+    """total + left * right, number by number."""
+
+    def generate(context, builder, signature, args):
+        product = builder.fmul(args[1], args[2], flags=_FLAGS)
+        return builder.fadd(args[0], product, flags=_FLAGS)
+
+    return LANES(LANES, LANES, LANES), generate
+
+
+@intrinsic
+def total(typing, value):
+    """The sum of the eight."""
+
+    def generate(context, builder, signature, args):
+        kind = ir.FunctionType(ir.DoubleType(), [ir.DoubleType(), _VECTOR])
+        reduce = cgutils.get_or_insert_function(builder.module, kind, f"llvm.vector.reduce.fadd.v{WIDTH}f64")
+        return builder.call(reduce, [ir.Constant(ir.DoubleType(), 0.0), args[0]], fastmath=_FLAGS)
+
+    return types.float64(LANES), generate
