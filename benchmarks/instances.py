@@ -6,7 +6,7 @@ import numpy as np
 
 from taskorder import chain, leaves, ring, tree
 
-__all__ = ["chain", "clusters", "factor", "leaves", "plane", "ring", "signed", "tree"]
+__all__ = ["chain", "clusters", "factor", "flipped", "leaves", "plane", "ring", "signed", "tree"]
 
 
 def factor(num_tasks: int, mean: float, rank: int, seed: int = 0) -> np.ndarray:
@@ -55,7 +55,18 @@ def signed(num_tasks: int, seed: int = 0, scale: float = 0.5) -> np.ndarray:
     """Symmetric, unit diagonal, entries uniform in [-scale, scale]; usually not positive semidefinite.
 
     The trial's signed matrices left no number to infer them from, and the scale decides how hard they are: near 0.5 is
-    the hardest, near 1 easy.
+    the hardest, near 1 easy. `flipped` is another reading.
     """
     upper = np.triu(np.random.default_rng(seed).uniform(-scale, scale, (num_tasks, num_tasks)), 1)
     return upper + upper.T + np.eye(num_tasks)
+
+
+def flipped(num_tasks: int, seed: int = 0, noise: float = 0.1) -> np.ndarray:
+    """A factor matrix (m = .3, rank P/2+1) with half of its tasks turned around, plus noise uniform in [-noise, noise]
+    that makes it indefinite (mildly: its smallest eigenvalue is about -0.2 at 20 tasks)."""
+    rng = np.random.default_rng(seed)
+    sign = np.where(rng.permutation(num_tasks) % 2, 1.0, -1.0)
+    upper = np.triu(rng.uniform(-noise, noise, (num_tasks, num_tasks)), 1)
+    matrix = np.clip(sign * factor(num_tasks, 0.3, num_tasks // 2 + 1, seed) * sign[:, None] + upper + upper.T, -1, 1)
+    np.fill_diagonal(matrix, 1.0)
+    return matrix
