@@ -16,8 +16,9 @@ from taskorder.ordering.problem import Problem
 
 LISTED = 8
 """Up to this many visits every order is tried with plain NumPy: nothing to compile, under 0.1 s."""
-FIRST_ATTEMPT = 5_000_000
-"""Nodes of the first proof attempt (some seconds), before the search for a better order resumes."""
+FIRST_ATTEMPT, BEFORE_HALVES = 5_000_000, 100_000
+"""Nodes of the first proof attempt (some seconds), before the search for a better order resumes, or, with few visits,
+before meeting in the middle."""
 HALVES = {9: 0.3, 10: 0.5, 11: 1.0, 12: 2.0, 13: 8.0, 14: 30.0, 15: 150.0, 16: 600.0}
 """Time limits from which meeting in the middle is tried, about twice what it takes with so many visits."""
 SCHEDULE = 10.0
@@ -72,7 +73,7 @@ def _search_and_prove(problem: Problem, seed: int, clock: Clock) -> Proof:
     halves = clock.limit >= HALVES.get(n, np.inf)
     bounds_help = not (halves and len(problem.r) > 2)
     if bounds_help:
-        proof = prove(problem, order, clock, floor, FIRST_ATTEMPT / 10 if halves and n <= 12 else FIRST_ATTEMPT)
+        proof = prove(problem, order, clock, floor, BEFORE_HALVES if halves and n <= 12 else FIRST_ATTEMPT)
     elif n > 12:  # every percent above the optimum costs time in the middle
         order = search(problem, seed=seed, clock=clock, bound=floor, effort=0.5)
         proof = Proof(order, problem.error(order), floor, 0)
