@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from taskorder import chain, leaves, ring, tree
 from taskorder.ordering.clock import Clock
-from taskorder.ordering.exact import Proof, prove
+from taskorder.ordering.exact import prove
 from taskorder.ordering.listing import all_errors, all_orders, order_at
 from taskorder.ordering.optimum import allowed, listed, minimize, own_part, root_bound
 from taskorder.ordering.question import pose
@@ -174,19 +174,21 @@ def test_a_part_has_as_much_error_as_it_can_take_away():
 
 
 @pytest.mark.parametrize("late", [True, False], ids=["found late", "found early"])
-def test_the_better_of_two_searches_is_kept_without_a_proof(monkeypatch, late):
+def test_a_long_proof_keeps_the_better_of_its_order_and_what_searches_find(monkeypatch, late):
     problem = problem_of(chain(17, 0.7))
-    good, bad = sorted((np.arange(17), np.arange(17)[::-1].copy(), np.roll(np.arange(17), 8)), key=problem.error)[::2]
+    bad, good = np.arange(17), minimize(problem, seed=0, clock=Clock(60)).order
+    asked = []
 
-    def search(problem, *, effort, **others):
-        return (good if late else bad) if effort == 2.0 else (bad if late else good)
+    def search(problem, *, seed, effort, **others):
+        asked.append((seed, effort))
+        return good if late else bad
 
     monkeypatch.setattr("taskorder.ordering.search.search", search)
-    monkeypatch.setattr(
-        "taskorder.ordering.optimum.prove",
-        lambda problem, start, clock, floor, *limits: Proof(start, problem.error(start), floor, 1),
-    )
-    found = minimize(problem, seed=0, clock=Clock(60))
+    monkeypatch.setattr("taskorder.ordering.exact.PATIENCE", -1.0)
+    monkeypatch.setattr("taskorder.ordering.exact.POLISHED", 17)
+    monkeypatch.setattr("taskorder.ordering.exact.MIN_SLICE", 1)
+    found = prove(problem, bad if late else good, Clock(60), max_nodes=1, seed=5)
+    assert sorted(asked) == [(5, 0.1), (6, 0.1)]
     assert problem.error(good) < problem.error(bad)
     assert not found.complete
-    assert found.error == problem.error(good)
+    assert found.error == pytest.approx(problem.error(good), rel=1e-9)

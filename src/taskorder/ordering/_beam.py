@@ -5,9 +5,9 @@
 import numpy as np
 
 from taskorder.ordering._bound import NEVER, price_children, row_bound
-from taskorder.ordering._branch import fix_last, visit_first
 from taskorder.ordering._jit import njit
 from taskorder.ordering._lanes import padded
+from taskorder.ordering._steps import fix_last, visit_first
 
 
 @njit(error_model="numpy")

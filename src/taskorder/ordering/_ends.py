@@ -11,15 +11,16 @@ Then the conditions are restated for those who are left: after j first, v_i = r_
 not count in C_i.v any more. A child costs O(m^2) that way instead of a factorization, and its own prices alone O(m).
 
 Condition (end, j) has row end * m + j of S and, in all rows, place end * w + j with w = 8 blocks(m). S is flat, with
-the matrix of a node at `at`. The last visit takes the place of the one that leaves. Conditions that rounding may have
-spoiled, those with S_aa far below what it once was (`scale`), cost nothing.
+the matrix of a node at `at`; its diagonal is `size`. The last visit takes the place of the one that leaves. Conditions
+that rounding may have spoiled, those with S_aa far below what it once was (`scale`), cost nothing. Arrays come whole,
+with the depth d of a node and a row of r: slices would be counted in and out, by locked instructions.
 """
 
 # mypy: disable-error-code="untyped-decorator, no-untyped-def"
 
 from taskorder.ordering._bound import FAST
 from taskorder.ordering._jit import njit
-from taskorder.ordering._lanes import WIDTH, add_product, blocks, load, splat, store, total
+from taskorder.ordering._lanes import WIDTH, add_product, blocks, load, ratio, splat, store, total
 
 SPOILED = 1e-6
 """Share of its first value below which S_aa is not trusted."""
@@ -31,134 +32,149 @@ def room(m):
     return 4 * m * WIDTH * blocks(m)
 
 
-@njit()
-def own(S, at, m, end, j):
-    """The diagonal entry of condition (end, j)."""
-    w = WIDTH * blocks(m)
-    return S[at + (end * m + j) * 2 * w + end * w + j]
-
-
 @njit(error_model="numpy", fastmath=FAST)
-def survey(r, C, m, X, x, S, at, gap, scale):
-    """Gaps and Gram matrix from scratch; X, x: as `row_bound` leaves them."""
-    w, n = WIDTH * blocks(m), C.shape[1]
+def survey(m, d, row, r, C, X, x, S, at, gap, size, scale):
+    """Gaps and Gram matrix from scratch, for row `row` of the node at depth d; X, x: as `row_bound` leaves them."""
+    w, wide = WIDTH * blocks(m), C.shape[2]
+    start = d * C.shape[1] * wide
     for i in range(m):  # M = X^T X, then M C
-        row = at + i * 2 * w
+        line = at + i * 2 * w
         for b in range(0, m, WIDTH):
-            line = splat(0.0)
+            sums = splat(0.0)
             for k in range(max(i, b), m):
-                line = add_product(line, splat(X[k, i]), load(X, k * n + b))
-            store(S, row + b, line)
+                sums = add_product(sums, splat(X[k, i]), load(X, k * wide + b))
+            store(S, line + b, sums)
         for b in range(0, m, WIDTH):
-            line = splat(0.0)
+            sums = splat(0.0)
             for k in range(m):
-                line = add_product(line, splat(S[row + k]), load(C, k * n + b))
-            store(S, row + w + b, line)
+                sums = add_product(sums, splat(S[line + k]), load(C, start + k * wide + b))
+            store(S, line + w + b, sums)
     for i in range(m):  # C M, C M C
-        row = at + (m + i) * 2 * w
+        line = at + (m + i) * 2 * w
         for b in range(0, m, WIDTH):
-            line = splat(0.0)
+            sums = splat(0.0)
             for k in range(m):
-                line = add_product(line, splat(C[i, k]), load(S, at + k * 2 * w + w + b))
-            store(S, row + w + b, line)
-        t = r[i]
+                sums = add_product(sums, splat(C[d, i, k]), load(S, at + k * 2 * w + w + b))
+            store(S, line + w + b, sums)
+        t = r[d, row, i]
         for j in range(m):
-            S[row + j] = S[at + j * 2 * w + w + i]
-            t -= C[i, j] * x[j]
-        gap[0, i], gap[1, i] = r[i] - x[i], t
-        scale[0, i], scale[1, i] = own(S, at, m, 0, i), own(S, at, m, 1, i)
+            S[line + j] = S[at + j * 2 * w + w + i]
+            t -= C[d, i, j] * x[j]
+        gap[d, row, 0, i], gap[d, row, 1, i] = r[d, row, i] - x[i], t
+        for end in range(2):
+            size[d, row, end, i] = scale[d, row, end, i] = S[at + (end * m + i) * 2 * w + end * w + i]
 
 
 @njit(error_model="numpy", fastmath=FAST)
-def rises(m, S, at, gap, scale, front, back):
-    """Add to front[j] and back[j] how much fixing j first or last raises the bound."""
+def rises(m, d, row, gap, size, scale, front, back):
+    """Add to front[d, j] and back[d, j] how much fixing j first or last raises the bound."""
     for j in range(m):
-        s, t = own(S, at, m, 0, j), own(S, at, m, 1, j)
-        front[j] += gap[0, j] ** 2 / s if s > SPOILED * scale[0, j] else 0.0
-        back[j] += gap[1, j] ** 2 / t if t > SPOILED * scale[1, j] else 0.0
+        s, t = size[d, row, 0, j], size[d, row, 1, j]
+        front[d, j] += gap[d, row, 0, j] ** 2 / s if s > SPOILED * scale[d, row, 0, j] else 0.0
+        back[d, j] += gap[d, row, 1, j] ** 2 / t if t > SPOILED * scale[d, row, 1, j] else 0.0
 
 
 @njit(error_model="numpy", fastmath=FAST)
-def foresee(end, j, m, r, C, S, at, gap, scale, front, back):
-    """`rises` of the child that meets condition (end, j), in its indices."""
-    w = WIDTH * blocks(m)
-    row, twin, step = at + (end * m + j) * 2 * w, at + j * 2 * w, 2 * w + 1
-    inverse = 1.0 / own(S, at, m, end, j)
-    p = gap[end, j] * inverse
-    if end == 0:
-        v = r[j]
-        for i in range(m):
-            s, t = S[row + i], S[row + w + i]
-            g, y = gap[0, i] - s * p - v * C[j, i], gap[1, i] - t * p
-            s = S[at + i * step] - s * s * inverse
-            t = S[at + m * 2 * w + w + i * step] - t * t * inverse
-            front[i] += g * g / s if s > SPOILED * scale[0, i] else 0.0
-            back[i] += y * y / t if t > SPOILED * scale[1, i] else 0.0
-    else:
-        share = S[row + j] * inverse
-        left = S[twin + j] - share * S[row + j]
-        v = r[j] - gap[0, j] + S[row + j] * p  # the coefficient of j after all others
-        for i in range(m):
-            c, s, t = C[j, i], S[row + i], S[row + w + i]
-            g, y = gap[0, i] - s * p, gap[1, i] - t * p + c * v
-            s = S[at + i * step] - s * s * inverse
-            u = S[twin + w + i] - share * t
-            t = S[at + m * 2 * w + w + i * step] - t * t * inverse - 2.0 * c * u + c * c * left
-            front[i] += g * g / s if s > SPOILED * scale[0, i] else 0.0
-            back[i] += y * y / t if t > SPOILED * scale[1, i] else 0.0
-    front[j], back[j] = front[m - 1], back[m - 1]
+def foresee(end, j, m, d, row, r, C, S, at, gap, size, scale, front, back):
+    """Gaps, sizes and `rises` of the child that meets condition (end, j), at depth d + 1 and in its indices.
 
-
-@njit(error_model="numpy", fastmath=FAST)
-def meet(end, j, m, r, C, S, at, gap, scale, to, gap2, scale2, u):
-    """The state after condition (end, j), at `to`; u: scratch as long as a row."""
-    last = m - 1
-    w, w2 = WIDTH * blocks(m), WIDTH * blocks(last)
-    row, twin = at + (end * m + j) * 2 * w, at + j * 2 * w
-    inverse = 1.0 / own(S, at, m, end, j)
-    p = gap[end, j] * inverse
-    share = S[row + j] * inverse
-    v = r[j] if end == 0 else r[j] - gap[0, j] + S[row + j] * p
-    half = 0.5 * (S[twin + j] - share * S[row + j])
-    for i in range(m):
-        c = C[j, i]
-        gap2[0, i] = gap[0, i] - S[row + i] * p - (v * c if end == 0 else 0.0)
-        gap2[1, i] = gap[1, i] - S[row + w + i] * p + (v * c if end == 1 else 0.0)
-        scale2[0, i] = scale[0, i]
-        scale2[1, i] = scale[1, i] + (c * c * scale[0, j] if end == 1 else 0.0)
-        u[i], u[w + i] = S[twin + i] - share * S[row + i], S[twin + w + i] - share * S[row + w + i] - half * c
+    The rows come in their order: the first one overwrites the prices, the others add to them.
+    """
+    w, last, wide = WIDTH * blocks(m), m - 1, gap.shape[3]
+    line, twin, similar = at + (end * m + j) * 2 * w, at + j * 2 * w, (d * C.shape[1] + j) * C.shape[2]
+    old, new = (d * gap.shape[1] + row) * 2 * wide, ((d + 1) * gap.shape[1] + row) * 2 * wide
+    prices, inverse = (d + 1) * wide, 1.0 / size[d, row, end, j]
+    p, cross = gap[d, row, end, j] * inverse, S[line + j]
+    share = cross * inverse
+    left = splat(S[twin + j] - share * cross)
+    v = r[d, row, j] if end == 0 else r[d, row, j] - gap[d, row, 0, j] + cross * p
+    zero, down, drop, spoiled = splat(0.0), splat(-p), splat(-inverse), splat(SPOILED)
+    for b in range(0, m, WIDTH):
+        c, s, t = load(C, similar + b), load(S, line + b), load(S, line + w + b)
+        g, y = add_product(load(gap, old + b), down, s), add_product(load(gap, old + wide + b), down, t)
+        first = add_product(load(size, old + b), add_product(zero, drop, s), s)
+        final = add_product(load(size, old + wide + b), add_product(zero, drop, t), t)
+        least, lowest = load(scale, old + b), load(scale, old + wide + b)
+        if end == 0:
+            g = add_product(g, splat(-v), c)
+        else:
+            y = add_product(y, splat(v), c)
+            u = add_product(load(S, twin + w + b), splat(-share), t)
+            final = add_product(final, c, add_product(add_product(zero, left, c), splat(-2.0), u))
+            lowest = add_product(lowest, add_product(zero, splat(scale[d, row, 0, j]), c), c)
+        store(gap, new + b, g)
+        store(gap, new + wide + b, y)
+        store(size, new + b, first)
+        store(size, new + wide + b, final)
+        store(scale, new + b, least)
+        store(scale, new + wide + b, lowest)
+        rise = ratio(add_product(zero, g, g), first, add_product(zero, spoiled, least))
+        store(front, prices + b, rise if row == 0 else add_product(load(front, prices + b), splat(1.0), rise))
+        rise = ratio(add_product(zero, y, y), final, add_product(zero, spoiled, lowest))
+        store(back, prices + b, rise if row == 0 else add_product(load(back, prices + b), splat(1.0), rise))
     for side in range(2):
-        gap2[side, j], scale2[side, j] = gap2[side, last], scale2[side, last]
+        gap[d + 1, row, side, j] = gap[d + 1, row, side, last]
+        size[d + 1, row, side, j] = size[d + 1, row, side, last]
+        scale[d + 1, row, side, j] = scale[d + 1, row, side, last]
+    front[d + 1, j], back[d + 1, j] = front[d + 1, last], back[d + 1, last]
+
+
+@njit()
+def alive(m, d, front, back, cut):
+    """Whether both ends of a node have a child below `cut`."""
+    few, many = 0, 0
+    for j in range(m):
+        few += front[d, j] < cut
+        many += back[d, j] < cut
+    return few > 0 and many > 0
+
+
+@njit(error_model="numpy", fastmath=FAST)
+def meet(end, j, m, d, row, C, S, at, size, to, u):
+    """The Gram matrix after condition (end, j), at `to`; u: scratch as long as a row."""
+    last, similar = m - 1, (d * C.shape[1] + j) * C.shape[2]
+    w, w2 = WIDTH * blocks(m), WIDTH * blocks(last)
+    line, twin = at + (end * m + j) * 2 * w, at + j * 2 * w
+    inverse = 1.0 / size[d, row, end, j]
+    share = S[line + j] * inverse
+    half = 0.5 * (S[twin + j] - share * S[line + j])
+    if end == 1:
+        for b in range(0, m, WIDTH):
+            store(u, b, add_product(load(S, twin + b), splat(-share), load(S, line + b)))
+            sums = add_product(load(S, twin + w + b), splat(-share), load(S, line + w + b))
+            store(u, w + b, add_product(sums, splat(-half), load(C, similar + b)))
+    for side in range(2):
         for i in range(last):
             a = last if i == j else i
             old, new = at + (side * m + a) * 2 * w, to + (side * last + i) * 2 * w2
-            f, c = -inverse * S[row + side * w + a], -C[j, a] if side == 1 and end == 1 else 0.0
-            d = -u[side * w + a]
+            f, c = -inverse * S[line + side * w + a], -C[d, j, a] if side == 1 and end == 1 else 0.0
+            drop = -u[side * w + a] if end == 1 else 0.0
             for b in range(0, last, WIDTH):
-                line = add_product(load(S, old + b), splat(f), load(S, row + b))
-                other = add_product(load(S, old + w + b), splat(f), load(S, row + w + b))
+                sums = add_product(load(S, old + b), splat(f), load(S, line + b))
+                other = add_product(load(S, old + w + b), splat(f), load(S, line + w + b))
                 if end == 1:
-                    line = add_product(line, splat(c), load(u, b))
+                    sums = add_product(sums, splat(c), load(u, b))
                     other = add_product(other, splat(c), load(u, w + b))
-                    other = add_product(other, splat(d), load(C, j * C.shape[1] + b))
-                store(S, new + b, line)
+                    other = add_product(other, splat(drop), load(C, similar + b))
+                store(S, new + b, sums)
                 store(S, new + w2 + b, other)
             if j < last:
-                S[new + j] = S[old + last] + f * S[row + last] + (c * u[last] if end == 1 else 0.0)
-                S[new + w2 + j] = S[old + w + last] + f * S[row + w + last]
+                S[new + j] = S[old + last] + f * S[line + last] + (c * u[last] if end == 1 else 0.0)
+                S[new + w2 + j] = S[old + w + last] + f * S[line + w + last]
                 if end == 1:
-                    S[new + w2 + j] += c * u[w + last] + d * C[j, last]
+                    S[new + w2 + j] += c * u[w + last] + drop * C[d, j, last]
 
 
 @njit(error_model="numpy", fastmath=FAST)
-def promise(m, r, S, at, gap, s):
+def promise(m, d, row, r, S, at, gap, s):
     """(Newton's step on the multiplier, what it promises to add to the bound); s: scratch."""
     w, slope, curvature = WIDTH * blocks(m), 0.0, 0.0
     for i in range(m, w):
         s[i] = 0.0
     for i in range(m):
-        s[i] = r[i] - gap[0, i] - gap[1, i]
-        slope -= 0.5 * (r[i] - gap[0, i]) * (gap[0, i] + gap[1, i])
+        miss = gap[d, row, 0, i] + gap[d, row, 1, i]
+        s[i] = r[d, row, i] - miss
+        slope -= 0.5 * (r[d, row, i] - gap[d, row, 0, i]) * miss
     for b in range(0, m, WIDTH):
         line = splat(0.0)
         for i in range(m):

@@ -105,3 +105,14 @@ def total(typing, value):
         return builder.call(reduce, [ir.Constant(ir.DoubleType(), 0.0), args[0]], fastmath=_FLAGS)
 
     return types.float64(LANES), generate
+
+
+@intrinsic
+def ratio(typing, left, right, least):
+    """left / right, number by number; 0 where `right` is not above `least`."""
+
+    def generate(context, builder, signature, args):
+        quotient, zero = builder.fdiv(args[0], args[1], flags=_FLAGS), ir.Constant(_VECTOR, [0.0] * WIDTH)
+        return builder.select(builder.fcmp_ordered(">", args[1], args[2]), quotient, zero)
+
+    return LANES(LANES, LANES, LANES), generate

@@ -19,6 +19,8 @@ import numpy as np
 from taskorder.ordering._bound import FAST, NEVER, least_value, price_children
 from taskorder.ordering._jit import njit
 
+COST = 2.0
+"""What tightening costs for each open visit, in nodes."""
 LEAST = 5
 """Fewer open visits are cheaper to list."""
 STEPS = 6
@@ -208,7 +210,14 @@ def tighten(e, r, h, C, G, m, bound, goal, common, lam, begun, sign, front, back
 
 
 @njit()
-def pays(m, nodes, tally):
-    """Whether to tighten at a node of m open visits: where it removed many children so far, else now and then."""
-    keep = min(0.2 * (m - 4), 0.7)  # the fewer visits are open, the less a child costs
-    return m >= LEAST and (tally[0] < 8 or tally[2] < keep * tally[1] or nodes % 1024 == 0)
+def pays(m, tally):
+    """Whether to tighten at a node of m open visits: where the nodes below the children that it removed so far would
+    have cost more, else now and then. tally: (n + 1, 4) by open visits; attempts, children before, after, nodes."""
+    if m < LEAST:
+        return False
+    if tally[m, 0] < 8 + tally[m, 3] // 256:
+        return True
+    below = 0
+    for i in range(m):
+        below += tally[i, 3]
+    return (tally[m, 1] - tally[m, 2]) * below > COST * m * tally[m, 0] * tally[m - 1, 3]

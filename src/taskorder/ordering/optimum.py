@@ -17,8 +17,7 @@ from taskorder.ordering.problem import Problem
 LISTED = 8
 """Up to this many visits every order is tried with plain NumPy: nothing to compile, under 0.1 s."""
 FIRST_ATTEMPT, BEFORE_HALVES = 5_000_000, 100_000
-"""Nodes of the first proof attempt (some seconds), before the search for a better order resumes, or, with few visits,
-before meeting in the middle."""
+"""Nodes of a proof (some seconds) before meeting in the middle, and so with at most twelve visits."""
 HALVES = {9: 0.3, 10: 0.5, 11: 1.0, 12: 2.0, 13: 8.0, 14: 30.0, 15: 150.0, 16: 600.0}
 """Time limits from which meeting in the middle is tried, about twice what it takes with so many visits."""
 SCHEDULE = 10.0
@@ -68,24 +67,17 @@ def _search_and_prove(problem: Problem, seed: int, clock: Clock) -> Proof:
         order = search(problem, seed=seed, clock=clock.share(0.9), effort=max(1.0, longer))
         return Proof(order, problem.error(order), root_bound(problem, clock), 0)
     floor = root_bound(problem, clock)
-    order = search(problem, seed=seed, clock=clock, bound=floor, effort=0.05)
-    proof = Proof(order, problem.error(order), floor, 0)
     halves = clock.limit >= HALVES.get(n, np.inf)
-    bounds_help = not (halves and len(problem.r) > 2)
-    if bounds_help:
-        proof = prove(problem, order, clock, floor, BEFORE_HALVES if halves and n <= 12 else FIRST_ATTEMPT)
-    elif n > 12:  # every percent above the optimum costs time in the middle
-        order = search(problem, seed=seed, clock=clock, bound=floor, effort=0.5)
+    if halves and len(problem.r) > 2:  # no bound helps, and every percent above the optimum costs time in the middle
+        order = search(problem, seed=seed, clock=clock, bound=floor, effort=0.5 if n > 12 else 0.05)
         proof = Proof(order, problem.error(order), floor, 0)
-    if proof.complete or clock.left <= 0:
+    else:
+        order = search(problem, seed=seed, clock=clock, bound=floor, effort=0.0)
+        most = (BEFORE_HALVES if n <= 12 else FIRST_ATTEMPT) if halves else np.inf
+        proof = prove(problem, order, clock, floor, most, seed)
+    if proof.complete or not halves or clock.left <= 0:
         return proof
-    if halves:
-        return prove_general(problem, proof.order, clock, proof.bound)
-    # No quick proof: a better order may be worth more than a better bound, and it shortens the next attempt.
-    order = search(problem, seed=seed + 1, clock=clock, bound=proof.bound, effort=2.0)
-    better = order if problem.error(order) < proof.error else proof.order
-    second = prove(problem, better, clock, proof.bound)
-    return Proof(second.order, second.error, second.bound, proof.nodes + second.nodes)
+    return prove_general(problem, proof.order, clock, proof.bound)
 
 
 def listed(problem: Problem) -> Proof:

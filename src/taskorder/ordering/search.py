@@ -258,10 +258,11 @@ class Search:
             return order
         before, after = masks(block.precedes)
         error = walker.state.error
-        _, used, _ = branch(
-            block.e, block.r, block.h, block.C, block.G, before, after, np.zeros((0, m), np.int8),
-            block.error(order), order, 0.0, 1e-12 * abs(error), -np.inf,
-            np.full(k, 0.1), np.zeros((m + 1, 3), np.int64), nodes,
+        root = np.concatenate([np.zeros(2, np.int8), order.astype(np.int8)])[None]
+        _, used, _, _ = branch(
+            block.e, block.r, block.h, block.C, block.G, before, after, np.zeros((0, m), np.int8), root,
+            np.full(1, -np.inf), block.error(order), order, 0.0, 1e-12 * abs(error), np.full(k, 0.1),
+            np.zeros((m + 1, 4), np.int64), nodes, m, nodes,
         )  # fmt: skip
         walker.cost += used * k * (m**3 / 2 + 2000.0) / 3 + 1e5
         return order
