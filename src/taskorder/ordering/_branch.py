@@ -10,7 +10,7 @@ that promises much, and _ranked.py raises it where that pays. The end with fewer
 import numpy as np
 
 from taskorder.ordering._bound import NEVER, better_row_bound, row_bound
-from taskorder.ordering._ends import SPOILED, alive, foresee, meet, promise, rises, room, survey
+from taskorder.ordering._ends import SPOILED, fewest, foresee, meet, promise, rises, room, survey
 from taskorder.ordering._jit import njit
 from taskorder.ordering._lanes import padded
 from taskorder.ordering._ranked import pays, tighten
@@ -66,7 +66,7 @@ def branch(
     size, scale, solid = np.zeros((n + 1, k, 2, w)), np.zeros((n + 1, k, 2, w)), np.zeros(n + 1, np.bool_)
     child, price = np.zeros((n + 1, n), np.int64), np.zeros((n + 1, n))
     count, turn = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
-    at_front = np.zeros(n + 1, np.bool_)
+    at_front, forced = np.zeros(n + 1, np.bool_), np.zeros(n + 1, np.bool_)
     X, K, x, s = np.zeros((n, w)), np.zeros((n, w)), np.zeros(w), np.zeros(w)
     front, back = np.zeros((n + 1, w)), np.zeros((n + 1, w))
     work, line = np.zeros((8, w)), np.zeros(2 * w)
@@ -149,8 +149,9 @@ def branch(
                             keep_best(order, begun + 1, tail, 3, best_order)
                 else:
                     known, news, low = solid[depth], not solid[depth], bound[depth] if solid[depth] else e[depth]
+                    pass_on = known and forced[depth]  # with one child to go to, the bound can be raised there
                     solid[depth] = True
-                    for row in range(k):
+                    for row in range(0 if pass_on else k):
                         here = at[depth] + row * room(m)
                         if known:
                             step, gain = promise(m, depth, row, r, S, here, gap, s)
@@ -185,7 +186,7 @@ def branch(
                         for row in range(k):
                             lam0[row] = lam[top, row]
                     bound[depth] = low
-                    if k == 1 and solid[depth] and low < goal and pays(m, tally):
+                    if k == 1 and solid[depth] and not pass_on and low < goal and pays(m, tally):
                         for i in range(m):
                             x[i] = r[depth, 0, i] - gap[depth, 0, 0, i]
                             s[i] = size[depth, 0, 0, i]
@@ -244,8 +245,10 @@ def branch(
                         part[d, row] = part[depth, row] + rise + v * (2.0 * h[depth, row, j] - v * G[depth, j, j])
                         here = at[depth] + row * room(m)
                         foresee(end, j, m, depth, row, r, C, S, here, gap, size, scale, front, back)
-                    if not alive(m - 1, d, front, back, goal - bound[d]):
+                    left_over = fewest(m - 1, d, front, back, goal - bound[d])
+                    if left_over == 0:
                         continue
+                    forced[d] = left_over == 1
                 a = keep[depth, j]
                 if at_front[depth]:
                     order[begun] = a

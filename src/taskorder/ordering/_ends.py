@@ -120,13 +120,13 @@ def foresee(end, j, m, d, row, r, C, S, at, gap, size, scale, front, back):
 
 
 @njit()
-def alive(m, d, front, back, cut):
-    """Whether both ends of a node have a child below `cut`."""
+def fewest(m, d, front, back, cut):
+    """Children below `cut` of the node at depth d, at the end that has fewer."""
     few, many = 0, 0
     for j in range(m):
         few += front[d, j] < cut
         many += back[d, j] < cut
-    return few > 0 and many > 0
+    return min(few, many)
 
 
 @njit(error_model="numpy", fastmath=FAST)
