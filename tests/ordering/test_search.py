@@ -142,8 +142,8 @@ def test_a_watcher_can_end_it():
 
 
 def test_more_effort_goes_on_where_less_stopped():
-    problem = make(8, 30)
-    errors = [problem.error(run(problem, effort=effort)) for effort in (0.01, 0.1, 0.5, 1.0)]
+    problem = make(8, 36)
+    errors = [problem.error(run(problem, effort=effort)) for effort in (0.01, 0.1, 0.3, 0.6)]
     assert errors == sorted(errors, reverse=True)
     assert errors[-1] < errors[0]
 

@@ -1,11 +1,12 @@
 """The best order when there are too many visits for a proof: greedy starts, then annealing of parts in many sizes.
 
-A start is built along the lower bound (_greedy.py) and improved by insertions. Then one arm after another is pulled:
-heat a group of visits (relatives, neighbors in the order, or all of them) to some temperature and cool it; or cut the
-order into blocks and treat each as a problem of its own, by annealing or by branch and bound; keep the result unless
-it is worse. Which sizes and temperatures pay differs from matrix to matrix by orders of magnitude, so all are tried,
-and those that gained most for their cost are tried more often. A few orders from different starts are improved side
-by side, and one may take over how another places a group.
+Starts are built along the lower bound, by beams that get wider while that pays (_front.py, _beam.py), and improved by
+insertions. Then one arm after another is pulled: heat a group of visits (relatives, neighbors in the order, or all of
+them) to some temperature and cool it; or cut the order into blocks and treat each as a problem of its own, by
+annealing, by a beam or by branch and bound; keep the result unless it is worse. Which sizes and temperatures pay
+differs from matrix to matrix by orders of magnitude, so all are tried, and those that gained most for their cost are
+tried more often. A few orders from different starts are improved side by side, and one may take over how another
+places a group.
 """
 
 from __future__ import annotations
@@ -34,7 +35,13 @@ NODES = 50
 MAX_WALKERS = 4
 """Orders that are improved side by side."""
 MAX_BEAM = 250
-"""Most visits for which beam search pays."""
+"""Most visits for which beam search at both ends pays."""
+FIRST_WIDTH, WIDER, MAX_WIDTH = 4, 4, 2048
+"""Width of the first beam from the front, how much wider the next one is, and the widest; fewer with many rows of r."""
+BLOCK_WIDTH = 256
+"""Width of the widest beam in a block."""
+LEAST_FRONT = 30
+"""From this many visits on beams from the front pay."""
 GREEDY_SECONDS = 1.2e-10
 """What the greedy rule takes, times the cube of the number of visits."""
 MAX_SHARED = 300
@@ -69,6 +76,8 @@ class Arm:
             return NODES * steps * n / self.size * (self.size**3 / 2 + 2000.0) / 3 + 0.3 * n**3
         if self.kind == "blocks":
             return 2.0 * n * steps * (self.size**2 + 1000.0) + 0.3 * n**3
+        if self.kind == "beam":
+            return n * (1e5 + 7.0 * min(steps, BLOCK_WIDTH) * self.size) + 0.3 * n**3
         return (steps + 3.0) * self.size * (0.6 * n**2 + 1000.0) + 1e5
 
 
@@ -80,6 +89,7 @@ def make_arms(n: int) -> list[Arm]:
     arms += [Arm(kind, size, level) for kind, size in groups for level in levels]
     arms += [Arm("blocks", size, level) for size in (24, 48, 96) if 2 * size <= n for level in (0.1, 0.5, 2.5)]
     arms += [Arm("exact", size, 0.0) for size in (9, 12, 15, 18) if 4 * size <= 3 * n]
+    arms += [Arm("beam", size, 0.0) for size in (32, 64, 128) if 4 * size <= 3 * n]
     return arms + [Arm("cross", size, 0.1) for size in (8, 16, 32, 64, 128) if 2 * size <= n <= MAX_SHARED]
 
 
@@ -121,39 +131,52 @@ class Search:
             self.order, self.error = order.copy(), error
 
     def start(self) -> None:
-        """Greedy and beam orders along the bound, then descent; the best few go on, with many visits only one."""
+        """Orders along the bound, each improved by descent; the best few go on, with many visits only one."""
         n = self.problem.size
-        starts = []
-        for make in self.starts():
-            if n < 2 or self.done():
-                break
-            order = make()
-            if order is not None:
-                self.offer(order)
-                starts.append(order)
-        if n > MAX_SHARED:
-            starts = [self.order]
-        for order in starts:
+        for make in self.starts() if n > 1 else []:
             if not self.done():
-                walker = Walker(self.problem, order, self.random, self.clock)
-                walker.walk(np.arange(n), n * (6 if n <= MAX_SHARED else 1), 0.0, 0.0)
-                self.walkers.append(walker)
-                self.settle(walker, 0.0)
-        self.walkers = sorted(self.walkers, key=lambda walker: walker.state.error)[:MAX_WALKERS]
+                self.descend(make())
+        if n > LEAST_FRONT:
+            self.widen(*(((1.0, 2.0), 0.15) if n <= MAX_SHARED else ((2.0,), 0.5)))
+        few = MAX_WALKERS if n <= MAX_SHARED else 1
+        self.walkers = sorted(self.walkers, key=lambda walker: walker.state.error)[:few]
+
+    def widen(self, stretches: tuple[float, ...], share: float) -> None:
+        """Beams from the front, wider and wider, for about a share of the usual schedule, and less without a gain."""
+        width, begun, rows = FIRST_WIDTH, self.spent, len(self.problem.r)
+        while width <= MAX_WIDTH and not self.done():
+            spent, before = self.spent, self.error
+            for stretch in stretches:
+                self.descend(self.front(max(1, width // rows), stretch))
+            share = share if self.error < before else share / 2
+            if self.spent - begun + 2 * (self.spent - spent) > share * self.unit:
+                break
+            width *= WIDER
+
+    def descend(self, order: Ints | None) -> None:
+        """A new walker from `order`."""
+        if order is not None:
+            n = self.problem.size
+            self.offer(order)
+            walker = Walker(self.problem, order, self.random, self.clock)
+            walker.walk(np.arange(n), n * (6 if n <= MAX_SHARED else 1), 0.0, 0.0)
+            self.walkers.append(walker)
+            self.settle(walker, 0.0)
 
     def starts(self) -> list[Callable[[], Ints | None]]:
-        """What `start` tries: beams from both ends or one, for few visits; greedy under some strengths of the bound."""
-        stretches = (1.0, 0.9, 1.2, 2.0) if self.problem.size <= MAX_SHARED else (1.0, 2.0, 4.0)
-        beams = [partial(self.beam, sides) for sides in (0, 1)] if self.problem.size <= MAX_BEAM else []
-        return beams + [partial(self.greedy, stretch) for stretch in stretches]
+        """What `start` tries first: beams that grow at both ends or one; greedy under some strengths of the bound."""
+        stretches = (1.0, 0.9, 1.2, 2.0) if self.problem.size <= MAX_SHARED else ()
+        ends = (0, 1) if self.problem.size <= LEAST_FRONT else (0,)
+        beams = [partial(self.beam, sides) for sides in ends] if self.problem.size <= MAX_BEAM else []
+        return beams + [partial(self.front, 1, stretch) for stretch in stretches]
 
-    def greedy(self, stretch: float) -> Ints | None:
-        """One visit after another along the bound."""
-        from taskorder.ordering._greedy import greedy
+    def front(self, width: int, stretch: float) -> Ints | None:
+        """A beam from the front; with width 1 one visit after another along the bound."""
+        from taskorder.ordering._front import front
 
-        n = self.problem.size
-        self.spent += 4.0 * n**3 + 1e6 if n <= MAX_SHARED else 0.8 * n**3
-        return greedy(self.problem, stretch, self.clock)
+        order, cost = front(self.problem, width, stretch, self.clock)
+        self.spent += cost
+        return order
 
     def beam(self, sides: int) -> Ints:
         """The best of many partial orders side by side."""
@@ -176,12 +199,13 @@ class Search:
         n = self.problem.size
         short = max(SHORT, 400 // max(n, 1))
         every = make_arms(n)
+        first = 2 * [arm for arm in every if arm.kind == "beam"]
         while n > 2 and self.walkers and not self.done():
             affordable = max(SHARE * self.spent, 0.5 * SHARE * self.unit)
             arms = [arm for arm in every if arm.expected_cost(n, short) <= affordable] or every[:1]
             rates = np.array([arm.rate for arm in arms])
             weights = 1 + len(arms) * rates / max(rates.sum(), 1e-300)
-            arm = arms[self.rng.choice(len(arms), p=weights / weights.sum())]
+            arm = first.pop() if first else arms[self.rng.choice(len(arms), p=weights / weights.sum())]
             longer = np.log2(max(1.0, affordable / arm.expected_cost(n, short)))
             steps = int(short * 2 ** self.rng.uniform(0, min(longer, 9)))
             # First all walkers alike, then mostly the best one.
@@ -202,6 +226,9 @@ class Search:
             self.sweep(arm, walker, lambda block: self.anneal(block, walker, level, steps))
         elif arm.kind == "exact":
             self.sweep(arm, walker, lambda block: self.solve(block, walker, NODES * steps))
+        elif arm.kind == "beam":
+            width = max(1, min(steps, BLOCK_WIDTH) // len(self.problem.r))
+            self.sweep(arm, walker, lambda block: self.rebuild(block, walker, width))
         elif arm.kind == "cross":
             other = self.walkers[self.rng.integers(len(self.walkers))]
             group = self.members(Arm(("near", "stretch")[self.rng.integers(2)], arm.size, 0), walker)
@@ -247,6 +274,15 @@ class Search:
             inner.cycle(self.members(Arm(kind, size, 0), inner), steps, level * 2 ** self.rng.uniform(-1, 1))
         walker.cost += inner.cost
         return inner.state.order
+
+    def rebuild(self, block: Problem, walker: Walker, width: int) -> Ints:
+        """A block built anew by a beam, if that is better."""
+        from taskorder.ordering._front import front
+
+        order, cost = front(block, width, self.rng.uniform(0.9, 1.3), self.clock)
+        walker.cost += cost
+        kept = np.arange(block.size)
+        return order if order is not None and block.error(order) < block.error(kept) else kept
 
     def solve(self, block: Problem, walker: Walker, nodes: int) -> Ints:
         """A block by branch and bound with at most `nodes` nodes."""
