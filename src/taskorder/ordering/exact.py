@@ -36,6 +36,8 @@ MIN_SLICE, MAX_SLICE, SHARE, SHALLOW = 300, 10_000, 1 / 64, 6
 """A round searches below each for this share of all nodes so far, within limits: short rounds come back to what looks
 best now, and so the good orders, which cut all later rounds short, are found early. What is more than this many visits
 deeper is finished: to come back to it would cost more."""
+ALONE = 1000
+"""Nodes that are searched before a thread is worth its start."""
 POLISHED, HEATS, MOVES = 12, (0.03, 0.1), 100
 """With more visits than this a better order is annealed from these temperatures, by so many moves a visit."""
 PATIENCE, EFFORT, LATER = 3e13, 0.1, 16
@@ -126,7 +128,7 @@ def prove(
             batch = [heapq.heappop(pool) for _ in range(min(LANES * BATCH, len(pool)))]
             limit = int(min(MAX_SLICE / len(problem.r), max(MIN_SLICE, SHARE * nodes)))
             lanes = [batch[lane::LANES] for lane in range(min(LANES, len(batch)))]
-            run = map if len(batch) == 1 else threads.map
+            run = map if nodes < ALONE else threads.map
             results = list(run(partial(explore, error=best, limit=limit), lanes))
             for value, found, visited, still_open, bounds, counts in results:
                 nodes += visited
