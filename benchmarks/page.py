@@ -40,8 +40,8 @@ INTRO = """# Benchmarks
 Written by `python benchmarks/page.py` from `benchmarks/results/*.json`; `make bench` measures anew and then writes it.
 Ours and the baseline ran side by side in one run; the machines are shared, so ratios vary by a few tens of percent from
 run to run. Families of matrices are defined in `benchmarks/instances.py`. The paper's way: every permutation, the
-matrix formula with an inverse. The plain loop: one jitted step a batch, as the authors' code trains. The sizes asked for
-are those of an earlier trial, which did not say what its signed matrices were: three readings are measured.
+matrix formula with an inverse. The plain loop: one jitted step a batch, as the authors' code trains. The sizes asked
+for are those of an earlier trial, which did not say what its signed matrices were: three readings are measured.
 """
 CPU, H200 = "steps on cpu", "steps on NVIDIA H200"
 Results = Mapping[str, Mapping[str, Any]]
