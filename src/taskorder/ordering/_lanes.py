@@ -1,13 +1,14 @@
 """Eight numbers as one, for kernels whose loops are too short for the compiler to see vector instructions in them.
 
 Matrices of n open visits have rows of `padded(n)` numbers, so that whole rows can be read in eights; what stands in the
-padding never reaches an answer.
+padding never reaches an answer. With NUMBA_DISABLE_JIT the eights are NumPy's, and no read may leave its array.
 """
 
-# mypy: disable-error-code="untyped-decorator, no-untyped-def, misc, no-untyped-call"
+# mypy: disable-error-code="untyped-decorator, no-untyped-def, misc, no-untyped-call, attr-defined"
 
+import numpy as np
 from llvmlite import ir
-from numba import types
+from numba import config, types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
@@ -116,3 +117,35 @@ def ratio(typing, left, right, least):
         return builder.select(builder.fcmp_ordered(">", args[1], args[2]), quotient, zero)
 
     return LANES(LANES, LANES, LANES), generate
+
+
+if config.DISABLE_JIT:
+
+    def _eight(array, start):
+        if not 0 <= start <= array.size - WIDTH:
+            raise IndexError(f"eight numbers from {start} on are not in an array of {array.size}")
+        return array.reshape(-1)[start : start + WIDTH]
+
+    def load(array, start):
+        """As above."""
+        return _eight(array, start).copy()
+
+    def store(array, start, value):
+        """As above."""
+        _eight(array, start)[:] = value
+
+    def splat(number):
+        """As above."""
+        return np.full(WIDTH, number)
+
+    def add_product(total, left, right):
+        """As above."""
+        return total + left * right
+
+    def total(value):
+        """As above."""
+        return float(value.sum())
+
+    def ratio(left, right, least):
+        """As above."""
+        return np.divide(left, right, out=np.zeros(WIDTH), where=right > least)
