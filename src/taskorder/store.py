@@ -7,6 +7,8 @@ its error instead, until it succeeds.
 SQLite's rollback journal is kept, not its write-ahead log: commits come seconds apart, so readers hardly ever wait,
 and a store at rest is one file that can be copied. Writers take their lock before they read, so that waiting for
 another process never turns into a deadlock.
+
+The file is past 350 lines because every statement that touches a store, and every way it can be refused, is here.
 """
 
 from __future__ import annotations
