@@ -211,7 +211,7 @@ def seconds_limit(value: float | None, name: str = "time_limit") -> float:
         return math.inf
     seconds = number(value)
     if not seconds > 0:
-        raise ValueError(f"`{name}` must be a positive number of seconds or None, got {value!r}.")
+        raise ValueError(f"`{name}` must be a positive number of seconds, got {value!r}.")
     return seconds
 
 

@@ -76,7 +76,7 @@ WRONG = {
         "", "fig99", "fig2b --set x", "fig2b --set luck=3", "fig2b --quik", "fig2b --partial",
         "--report x --results folder",
     ],
-    "run": ["", "tiny.toml --batch 0", "tiny.toml --rey", "tiny.toml --ray luck", "tiny.toml more"],
+    "run": ["", "nothing", "tiny.toml --batch 0", "tiny.toml --rey", "tiny.toml --ray luck", "tiny.toml more"],
 }  # fmt: skip
 
 
@@ -122,3 +122,10 @@ def test_one_line_and_nothing_lost(here, capsys, command):
         assert said.err.count("\n") == 1, words
         assert said.out == "", words
         assert contents(here) == before, words
+
+
+@pytest.mark.parametrize("file", ["runs.sqlite", "plan.json"])
+def test_what_is_no_table_but_ours_may_be_reported(here, capsys, file):
+    assert main(["plan", file]) == 2
+    command = capsys.readouterr().err.rstrip(".\n").partition("Read it with: taskorder ")[2]
+    assert main([*command.split(), "-o", "page.html"]) == 0

@@ -37,6 +37,8 @@ def read_config(path: str | Path) -> Config:
         raise ValueError(f"`config` must be readable, got {path}: {problem.strerror}.") from None
     except (ValueError, RecursionError) as problem:  # tomllib's errors, and bytes that are no text
         raise ValueError(f"`config` must be a TOML file, got {path}: {problem}.") from None
+    if not values:  # a file that was never saved would train the defaults
+        raise ValueError(f"`config` must say what to run, got no key in {path}. Start from one of configs/.")
     try:
         return config_of(values)
     except ValueError as problem:

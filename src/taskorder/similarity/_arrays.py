@@ -56,6 +56,8 @@ def parse_json(text: str, label: str) -> tuple[list[list[float]], list[str] | No
 
 def _from_mapping(data: dict[str, Any], label: str) -> tuple[list[list[Any]], list[str]]:
     names = list(data)
+    if "similarity_digest" in data:
+        raise ValueError(f"`{label}` must hold a table, got a plan. Read it with: taskorder report {label}.")
     for name, row in data.items():
         if not isinstance(row, dict):
             raise ValueError(f"`{label}` must map every task to its row, got no row at {name[:40]!r}: {_JSON_FORMS}.")

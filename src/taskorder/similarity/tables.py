@@ -220,6 +220,8 @@ def _decode(data: bytes, label: str) -> str:
     if label.lower().endswith((".npy", ".npz")) or data.startswith(b"\x80"):
         kind = "a pickle" if data.startswith(b"\x80") else "something else"
         raise ValueError(f"`{label}` must be a text table, NPY or NPZ, got {kind}. Save it with numpy.save or savez.")
+    if data.startswith(b"SQLite format 3"):
+        raise ValueError(f"`{label}` must hold a table, got a store of runs. Read it with: taskorder report {label}.")
     head = data[:4096]
     if b"\0" in head or sum(byte < 32 and byte not in b"\t\n\r\f" for byte in head) > len(head) / 10:
         raise ValueError(f"`{label}` must hold a table, got binary data: not a text table, NPY or NPZ.")
