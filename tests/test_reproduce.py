@@ -75,6 +75,12 @@ def test_numbers_and_pictures_are_written_and_not_computed_twice(tiny, tmp_path)
     assert files[1].read_bytes() == picture
 
 
+def test_what_is_drawn_first_is_what_is_drawn_again(tiny, tmp_path):
+    first, again = (reproduce.reproduce("fig2b", tmp_path, settings={"scale": "0.3"})[0] for _ in range(2))
+    assert tiny.calls == 4
+    assert again == first
+
+
 def test_drawing_needs_no_store_and_no_run(tiny, tmp_path, monkeypatch):
     reproduce.reproduce("fig2b", tmp_path)
     (tmp_path / "runs.sqlite").unlink()

@@ -72,7 +72,9 @@ def reproduce(
         figure = replace(
             experiment.figure(config, results), made={"command": command, **made, **describe("numpy", "numba")}
         )
-        write(numbers, figure.to_json())
+        text = figure.to_json()
+        write(numbers, text)
+        figure = FigureData.from_json(text)  # rounded there: the picture is the same when it is drawn again
     if not can_draw():
         return figure, [numbers]
     from taskorder.plots.draw import save
