@@ -14,22 +14,11 @@ from taskorder.ordering._ends import SPOILED, fewest, foresee, meet, promise, ri
 from taskorder.ordering._jit import njit
 from taskorder.ordering._lanes import padded
 from taskorder.ordering._ranked import pays, tighten
-from taskorder.ordering._steps import finish, fix_last, keep_best, visit_first
+from taskorder.ordering._steps import finish, fix_last, keep_best, more_room, visit_first
 
 RETUNE, RETUNE_SMALL, SMALL = 0.1, 0.5, 8
 """A new multiplier is worth a factorization when it promises this share of what the bound lacks; few open visits have
 little below them, so there it must promise more."""
-
-
-@njit(error_model="numpy")
-def _more_room(table, values, rows):
-    """Copies of both with room for that many rows."""
-    longer, more = np.zeros((rows, table.shape[1]), np.int8), np.zeros(rows)
-    for i in range(len(table)):
-        more[i] = values[i]
-        for j in range(table.shape[1]):
-            longer[i, j] = table[i, j]
-    return longer, more
 
 
 @njit(error_model="numpy")
@@ -88,7 +77,7 @@ def branch(
         if not floors[q] < goal:
             continue
         if num_left + n * n > len(left):
-            left, bounds = _more_room(left, bounds, 2 * num_left + n * n)
+            left, bounds = more_room(left, bounds, 2 * num_left + n * n)
         if nodes >= enough:
             for i in range(n + 2):
                 left[num_left, i] = starts[q, i]

@@ -129,3 +129,14 @@ def keep_best(order, begun, tail, count, best_order):
         best_order[i] = order[i]
     for i in range(count):
         best_order[begun + i] = tail[i]
+
+
+@njit(error_model="numpy")
+def more_room(table, values, rows):
+    """Copies of both with room for that many rows."""
+    longer, more = np.zeros((rows, table.shape[1]), np.int8), np.zeros(rows)
+    for i in range(len(table)):
+        more[i] = values[i]
+        for j in range(table.shape[1]):
+            longer[i, j] = table[i, j]
+    return longer, more
