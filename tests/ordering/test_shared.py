@@ -71,7 +71,7 @@ def test_shared_search_equals_enumeration(question, limit, numbers):
 @given(st.integers(4, 18), st.integers(0, 10**6), st.floats(0.02, 2.0))
 def test_entries_price_both_ends(size, seed, lam):
     from taskorder.ordering._lanes import padded
-    from taskorder.ordering._shared import entry_size, fertile, price_first, price_last, promise, tabulate
+    from taskorder.ordering._memory import entry_size, fertile, price_first, price_last, promise, tabulate
 
     problem, wide = problem_of(correlation(size, seed)), padded(size)
     r, h, front, back, pull, miss, x, s = (np.zeros(wide) for _ in range(8))

@@ -57,7 +57,7 @@ Node = tuple[float, bytes]
 
 
 class Memory(NamedTuple):
-    """What the nodes of one lane share, as _shared.py keeps it: at most 32 MB, which half a million nodes may fill."""
+    """What the nodes of one lane share, as _memory.py keeps it: at most 32 MB, which half a million nodes may fill."""
 
     table: Floats
     keys: NDArray[np.uint64]
