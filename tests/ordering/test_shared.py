@@ -12,6 +12,7 @@ from taskorder.ordering.constraints import masks
 from taskorder.ordering.exact import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE, Memory, in_common, prove
 from taskorder.ordering.listing import all_orders
 from taskorder.ordering.optimum import allowed
+from taskorder.ordering.problem import open_problem
 from taskorder.ordering.symmetry import symmetries
 
 from .questions import correlation, questions
@@ -19,8 +20,8 @@ from .test_ends import surveyed
 from .test_exact import problem_of
 
 
-def memory(numbers, size):
-    return Memory(np.full(numbers, np.nan), np.zeros((size, 3), np.uint64), np.full(size, -1), np.zeros(3, np.int64))
+def memory(numbers, size, junk=np.nan):
+    return Memory(np.full(numbers, junk), np.zeros((size, 3), np.uint64), np.full(size, -1), np.zeros(3, np.int64))
 
 
 def clustered(size, seed):
@@ -54,18 +55,58 @@ def searched(problem, start, limit, known, root=None):
     return best, order
 
 
-@given(questions(min_size=4, max_size=7), st.sampled_from([1, 7, 10**6]), st.sampled_from([12_500, 1 << 17]))
-def test_shared_search_equals_enumeration(question, limit, numbers):
+@given(
+    questions(min_size=4, max_size=7),
+    st.sampled_from([1, 7, 10**6]),
+    st.sampled_from([12_500, 1 << 17]),
+    st.sampled_from([np.nan, 0.0]),
+)
+def test_shared_search_equals_enumeration(question, limit, numbers, junk):
     similarity, options = question
     options.pop("output", None)
     problem = problem_of(similarity, **options)
     orders = allowed(all_orders(problem.size), problem.precedes)
     for posed in (problem, problem.negated()):
         errors = posed.errors(orders)
-        best, order = searched(posed, orders[int(np.argmax(errors))], limit, memory(numbers, 64))
+        best, order = searched(posed, orders[int(np.argmax(errors))], limit, memory(numbers, 64, junk))
         assert best == pytest.approx(float(errors.min()), rel=2e-9, abs=2e-12 * abs(posed.e))
         assert posed.error(order) == pytest.approx(best, rel=1e-9, abs=1e-12 * abs(posed.e))
         assert (orders == order).all(axis=1).any()
+
+
+@pytest.mark.parametrize("junk", [np.nan, 0.0])
+def test_the_worst_order_where_there_is_no_bound(junk):
+    upper = np.triu(np.random.default_rng(0).uniform(-1, -0.8, (6, 6)), 1)
+    nothing, every, orders = np.zeros((6, 6), bool), np.arange(6), all_orders(6)
+    problem = open_problem(upper + upper.T + np.eye(6), None, np.ones(6), every[:0], every, nothing).negated()
+    errors = problem.errors(orders)
+    assert np.linalg.eigvalsh(problem.C + np.eye(6)).min() < 0
+    best, _ = searched(problem, orders[int(np.argmax(errors))], 7, memory(1 << 17, 64, junk))
+    assert best == pytest.approx(float(errors.min()), rel=1e-9)
+
+
+@given(st.integers(5, 7), st.integers(0, 10**6), st.integers(1, 20))
+def test_bounds_of_what_is_left_open_are_true(size, seed, limit):
+    """Also where the nodes of a batch come with floors of their own."""
+    from taskorder.ordering._shared import branch_shared
+
+    problem, orders = problem_of(correlation(size, seed)), all_orders(size)
+    errors = problem.errors(orders)
+    ways = [np.append([1, 0], orders[orders[:, 0] == a][0]).astype(np.int8) for a in range(size)]
+    floors = np.array([errors[orders[:, 0] == a].min() for a in range(size)])
+    starts = np.argsort(-floors)
+    precedes, images = symmetries(problem)
+    _, _, left, bounds = branch_shared(
+        problem.e, problem.r, problem.h, problem.C, problem.G, *masks(precedes),
+        np.sign(images - np.arange(size)).astype(np.int8), np.array(ways)[starts],
+        np.where(np.arange(size) < 2, floors[starts], -np.inf), 2 * errors.max(), np.empty(size, np.int64),
+        RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE * abs(problem.e), problem.multiplier, limit, size, 10**6,
+        *memory(1 << 17, 64),
+    )  # fmt: skip
+    for low, (begun, ended, *order) in zip(bounds.tolist(), left.tolist(), strict=True):
+        same = (orders[:, :begun] == order[:begun]).all(axis=1)
+        same &= (orders[:, size - ended :] == order[size - ended :]).all(axis=1)
+        assert low <= errors[same].min() * (1 + 1e-9)
 
 
 @given(st.integers(4, 18), st.integers(0, 10**6), st.floats(0.02, 2.0))
