@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from taskorder import chain, leaves, ring, tree
 from taskorder.ordering.clock import Clock
-from taskorder.ordering.exact import prove
+from taskorder.ordering.exact import EFFORT, prove
 from taskorder.ordering.listing import all_errors, all_orders, order_at
 from taskorder.ordering.optimum import allowed, listed, minimize, own_part, root_bound
 from taskorder.ordering.question import pose
@@ -188,7 +188,7 @@ def test_a_long_proof_keeps_the_better_of_its_order_and_what_searches_find(monke
     monkeypatch.setattr("taskorder.ordering.exact.POLISHED", 17)
     monkeypatch.setattr("taskorder.ordering.exact.MIN_SLICE", 1)
     found = prove(problem, bad if late else good, Clock(60), max_nodes=1, seed=5)
-    assert sorted(asked) == [(5, 0.1), (6, 0.1)]
+    assert sorted(asked) == [(5, EFFORT), (6, EFFORT)]
     assert problem.error(good) < problem.error(bad)
     assert not found.complete
     assert found.error == pytest.approx(problem.error(good), rel=1e-9)

@@ -41,7 +41,7 @@ ALONE = 1000
 """Nodes that are searched before a thread is worth its start."""
 POLISHED, HEATS, MOVES = 12, (0.03, 0.1), 100
 """With more visits than this a better order is annealed from these temperatures, by so many moves a visit."""
-PATIENCE, EFFORT, LATER = 1e14, 0.1, 16
+PATIENCE, EFFORT, LATER = 1e15, 1.0, 16
 """After this many nodes, over the sixth power of the number of visits, two searches of this effort look for a better
 order, for a proof may be far off; and so on, each time this many times later and harder."""
 SHARED, COMMON, SERVED, TIGHTENED = 50_000, 1.6, 5, 20
