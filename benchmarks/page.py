@@ -21,7 +21,7 @@ TITLES = {
     ("ordering", "listing"): "All orders: prefixes shared, against the matrix formula for every permutation",
     ("ordering", "proof"): "Proven optimum, against the paper's way (every permutation, the formula with an inverse)",
     ("ordering", "moves"): "Pricing one insertion, against one full evaluation by the recursion (both compiled)",
-    ("ordering", "sizes"): "Most tasks proven within 1 s, three seeds, at most two tries each; `trial`: an earlier one",
+    ("ordering", "sizes"): "Largest number of tasks proven within 1 s, for three seeds; `trial`: by an earlier one",
     ("ordering", "sizes60"): "Seconds to prove, at the sizes that an earlier trial reached in 60 s, by seed",
     ("ordering", "large"): "Too many tasks for a proof: error relative to the best known value, by time limit",
     ("ordering", "growth"): "Growth with the number of tasks: first order, solve for at most 10 s, memory",
