@@ -192,3 +192,19 @@ def test_a_long_proof_keeps_the_better_of_its_order_and_what_searches_find(monke
     assert problem.error(good) < problem.error(bad)
     assert not found.complete
     assert found.error == pytest.approx(problem.error(good), rel=1e-9)
+
+
+@pytest.mark.parametrize("near", [True, False], ids=["near", "far"])
+def test_only_a_proof_that_is_far_off_is_interrupted_by_searches(monkeypatch, near):
+    problem, asked = problem_of(chain(17, 0.7)), []
+
+    def search(problem, **others):
+        asked.append(others["seed"])
+        return np.arange(17)
+
+    monkeypatch.setattr("taskorder.ordering.search.search", search)
+    monkeypatch.setattr("taskorder.ordering.exact.PATIENCE", 1e-9)
+    monkeypatch.setattr("taskorder.ordering.exact.GRACE", np.inf)
+    monkeypatch.setattr("taskorder.ordering.exact.NEAR", 2.0 if near else 0.0)
+    prove(problem, np.arange(17), Clock(60), floor=0.0, max_nodes=2000, seed=5)
+    assert sorted(asked) == ([] if near else [5, 6])

@@ -41,9 +41,11 @@ ALONE = 1000
 """Nodes that are searched before a thread is worth its start."""
 POLISHED, HEATS, MOVES = 12, (0.03, 0.1), 100
 """With more visits than this a better order is annealed from these temperatures, by so many moves a visit."""
-PATIENCE, EFFORT, LATER = 1e15, 1.0, 16
+PATIENCE, EFFORT, LATER = 1e14, 1.0, 16
 """After this many nodes, over the sixth power of the number of visits, two searches of this effort look for a better
 order, for a proof may be far off; and so on, each time this many times later and harder."""
+NEAR, GRACE = 0.65, 10
+"""A proof with less than this share of its first gap left is likely to end: it has so many times more nodes before."""
 SHARED, COMMON, SERVED, TIGHTENED = 50_000, 1.6, 5, 20
 """After this many nodes, and whenever they have doubled, the open ones are counted: when so many on average have the
 same visits open, what these share is kept (_shared.py), as long as it serves so many nodes and unless one node in so
@@ -149,7 +151,8 @@ def prove(
                 for error, found in threads.map(partial(polish, problem, order, clock), HEATS):
                     if error < best - tolerance(problem, best):
                         best, order, news = error, found, True
-            if nodes > patience:
+            near = pool[0][0] > best - NEAR * (best - floor)
+            if nodes > (GRACE if near else 1) * patience:
                 clocks = clock, clock.share(1.0, quiet=True)
                 helpers = [partial(search, problem, seed=seed + i, clock=clocks[i], effort=effort) for i in range(2)]
                 for found in threads.map(lambda helper: helper(), helpers):
