@@ -6,7 +6,7 @@ import numpy as np
 
 from taskorder import chain, leaves, ring, tree
 
-__all__ = ["chain", "clusters", "factor", "flipped", "leaves", "plane", "ring", "signed", "tree"]
+__all__ = ["chain", "clusters", "factor", "flipped", "leaves", "noisy", "plane", "ring", "signed", "tree"]
 
 
 def factor(num_tasks: int, mean: float, rank: int, seed: int = 0) -> np.ndarray:
@@ -54,8 +54,7 @@ def clusters(num_tasks: int, seed: int = 0, within: float = 0.8, between: float 
 def signed(num_tasks: int, seed: int = 0, scale: float = 0.5) -> np.ndarray:
     """Symmetric, unit diagonal, entries uniform in [-scale, scale]; usually not positive semidefinite.
 
-    The trial's signed matrices left no number to infer them from, and the scale decides how hard they are: near 0.5 is
-    the hardest, near 1 easy. `flipped` is another reading.
+    The scale decides how hard they are: near 0.5 is the hardest, near 1 easier.
     """
     upper = np.triu(np.random.default_rng(seed).uniform(-scale, scale, (num_tasks, num_tasks)), 1)
     return upper + upper.T + np.eye(num_tasks)
@@ -70,3 +69,9 @@ def flipped(num_tasks: int, seed: int = 0, noise: float = 0.1) -> np.ndarray:
     matrix = np.clip(sign * factor(num_tasks, 0.3, num_tasks // 2 + 1, seed) * sign[:, None] + upper + upper.T, -1, 1)
     np.fill_diagonal(matrix, 1.0)
     return matrix
+
+
+def noisy(matrix: np.ndarray, noise: float, seed: int) -> np.ndarray:
+    """The matrix plus symmetric noise uniform in [-noise, noise], clipped, its diagonal 1."""
+    upper = np.triu(np.random.default_rng([seed, 1]).uniform(-noise, noise, matrix.shape), 1)
+    return np.clip(matrix + upper + upper.T - np.diag(np.diagonal(matrix) - 1), -1, 1)
