@@ -47,6 +47,14 @@ def test_a_share_ends_with_its_part_and_with_the_whole():
     assert stopping.stopped
 
 
+def test_what_a_share_decides_does_not_depend_on_how_much_time_has_passed():
+    clock = Clock(100)
+    clock.compiling -= 60
+    part = clock.share(0.5)
+    assert part.limit == 50
+    assert 10 < part.left <= 20
+
+
 def test_a_quiet_share_tells_no_watcher_but_ends_with_the_whole():
     seen = []
     clock = Clock(60, lambda *state: seen.append(state))
