@@ -52,6 +52,7 @@ lint: setup
 # Half an hour on two cores; docs/benchmarks.md is written from what the scripts keep.
 bench: setup
 	$(BIN)/python benchmarks/ordering.py
+	$(BIN)/python benchmarks/ordering.py sizes sizes60
 	$(BIN)/python benchmarks/linear.py
 	$(BIN)/python benchmarks/engine.py steps tree compile forms memory
 	$(BIN)/python benchmarks/ray_scaling.py

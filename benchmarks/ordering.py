@@ -1,6 +1,6 @@
 """Finding the best order: ours beside the paper's way (every permutation, the matrix formula with an inverse).
 
-python benchmarks/ordering.py                 # listing, proof, moves, large (about five minutes)
+python benchmarks/ordering.py                 # all sections but the two of sizes
 python benchmarks/ordering.py sizes           # how many tasks can be proven in 1 s (about five minutes)
 python benchmarks/ordering.py sizes60         # seconds at the sizes that an earlier trial proved in 60 s
 python benchmarks/ordering.py listing moves   # only some sections

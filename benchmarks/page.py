@@ -40,7 +40,8 @@ TITLES = {
 }
 INTRO = """# Benchmarks
 
-Written by `python benchmarks/page.py` from `benchmarks/results/*.json`; `make bench` measures anew and then writes it.
+Written by `python benchmarks/page.py` from `benchmarks/results/*.json`; `make bench` measures anew and then writes it;
+the tables of the H200 and the rehearsal are those of their own runs.
 Ours and the baseline ran side by side in one run; the machines are shared, so ratios vary by a few tens of percent from
 run to run. Families of matrices are defined in `benchmarks/instances.py`. The paper's way: every permutation, the
 matrix formula with an inverse. The plain loop: one jitted step a batch, as the authors' code trains. The sizes asked

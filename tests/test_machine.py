@@ -1,10 +1,11 @@
 """A process works with as many threads as it may."""
 
 import os
+from contextlib import ExitStack
 
 import pytest
 
-from taskorder.machine import cores, describe
+from taskorder.machine import _blas, cores, describe, one_blas_thread
 
 
 @pytest.mark.parametrize(("said", "count"), [("3", 3), ("", 1), ("0", 1), ("many", 1)])
@@ -28,3 +29,15 @@ def test_the_machine_is_described_with_versions():
     assert told.keys() == {"cpu", "cores", "python", "numpy"} | ({"taskorder"} & told.keys())
     assert told["cpu"]
     assert told["cores"] == os.cpu_count()
+
+
+def test_blas_gets_its_threads_back_when_searches_overlap():
+    """The first to end used to lift the limit of the second, which then set it for good."""
+    before = [library["num_threads"] for library in _blas().info()]
+    with ExitStack() as first, ExitStack() as second:
+        for stack in (first, second):
+            stack.enter_context(one_blas_thread())
+        first.close()
+        assert {library["num_threads"] for library in _blas().info()} == {1}
+        second.close()
+    assert [library["num_threads"] for library in _blas().info()] == before

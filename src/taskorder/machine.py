@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -48,8 +49,28 @@ def _blas() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+class _Limited:
+    """How many threads of this process have asked for one thread of BLAS, and what gives the others back."""
+
+    lock = Lock()
+    count = 0
+    limiter: Any = None
+
+
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Many small matrix products: on a busy machine the threads of BLAS cost up to ten times what they bring."""
-    with _blas().limit(limits=1, user_api="blas"):
+    """Many small matrix products: on a busy machine the threads of BLAS cost up to ten times what they bring.
+
+    The limit is one of the whole process: the first to come sets it, and the last to go lifts it.
+    """
+    with _Limited.lock:
+        if _Limited.count == 0:
+            _Limited.limiter = _blas().limit(limits=1, user_api="blas")
+        _Limited.count += 1
+    try:
         yield
+    finally:
+        with _Limited.lock:
+            _Limited.count -= 1
+            if _Limited.count == 0:
+                _Limited.limiter.restore_original_limits()

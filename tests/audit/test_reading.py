@@ -211,3 +211,12 @@ def test_a_file_that_is_too_large_is_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("taskorder.audit.reading.MAX_BYTES", 100)
     with pytest.raises(ValueError, match="must have at most 0 MB, got more"):
         read_results(tmp_path / "a.csv", {"seed": "2"})
+
+
+def test_blank_lines_above_the_header_do_not_hide_its_separator(tmp_path):
+    path = write(tmp_path / "a.csv", rows_of(accuracy_table()), ";")
+    path.write_bytes(b"\n \n" + path.read_bytes())
+    np.testing.assert_array_equal(read_results(path).accuracy, accuracy_table())
+    path.write_bytes(b"\n \norder;seed;task;accuracy\n0>1;9\n")
+    with pytest.raises(ValueError, match="must have 4 cells a row, got 2 on line 4"):
+        read_results(path)

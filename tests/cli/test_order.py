@@ -24,13 +24,14 @@ def here(tmp_path, monkeypatch, capsys):
 
 def test_from_plan_to_order_to_frameworks(here, capsys):
     names = here / "names.txt"
-    names.write_text("\n".join(["kitten", "cat", "puppy", "dog", "car", "truck"]))
+    names.write_text("\n".join(["kitten", "cat", "puppy", "dog", "car", "truck", "", ""]))  # blank lines at the end
     words = ["--classes", CLASSES, "--class-names", "names.txt", "--training-seeds", "1,2", "-o", "order.json"]
     assert main(["order", "plan.json", *words]) == 0
     assert capsys.readouterr().out == "wrote order.json: cars -> dogs -> cats\n"
     order = PortableOrder.from_json((here / "order.json").read_text())
     assert order.class_order == (4, 5, 2, 3, 0, 1)
     assert order.class_names[1] == ("car", "truck")
+    assert order.num_classes == 6
     assert order.training_seeds == (1, 2)
     assert sorted(path.name for path in here.iterdir()) == ["names.txt", "order.json", "plan.json", "table.csv"]
 

@@ -68,6 +68,15 @@ def test_a_column_gives_tasks_and_the_folder_holds_everything(here, capsys):
     assert "<html" in (here / "out/report.html").read_text()
 
 
+def test_a_folder_keeps_nothing_that_an_earlier_pilot_rehearsed(here, capsys):
+    words = "all.csv", "--column", "country", "--seeds", "1", "-o", "out"
+    plan_of(capsys, *words)
+    assert read_pilot(here / "out")[2] is not None
+    plan_of(capsys, *words, "--rule", "optimal")
+    assert not (here / "out/rehearsal.csv").exists()
+    assert read_pilot(here / "out")[2] is None
+
+
 def test_tasks_may_be_called_like_comments_and_numbers(here, capsys):
     text = (here / "all.csv").read_text().replace("north", "#1").replace("south", "0.5").replace("east", "1.5")
     (here / "odd.csv").write_text(text)

@@ -150,9 +150,9 @@ def test_a_busy_server_is_asked_again(server, new_page, get):
 
 
 def test_a_silent_server_is_left_after_the_timeout(server, new_page, get, tmp_path):
-    page = new_page(DATA, stall=1.0)
+    page = new_page(DATA, stall=4.0)
     with pytest.raises(ValueError, match=r"must be reachable, got: timed out\. What has arrived is kept"):
-        get(server.put("a", page), timeout=0.1, tries=1)
+        get(server.put("a", page), timeout=1.0, tries=1)
     assert (tmp_path / "file.bin.part").stat().st_size == len(DATA) // 2
 
 

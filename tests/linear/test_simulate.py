@@ -104,3 +104,9 @@ def test_a_matrix_that_is_none_is_repaired_and_said_so():
     assert "repaired to the nearest correlation matrix" in simulate(bad, [0, 1, 2], sizes=SMALL).notes[0]
     with pytest.raises(ValueError, match="positive semidefinite"):
         simulate(bad, [0, 1, 2], sizes=SMALL, repair=False)
+
+
+def test_numbers_of_numpy_go_into_json():
+    sizes = Sizes(num_latent=np.int64(5), num_inputs=np.int64(200), num_outputs=np.int64(2))
+    found = simulate(np.eye(2), [0, 1], sizes=sizes, steps=np.int64(3), num_seeds=np.int64(2), seed=np.int64(1))
+    assert json.loads(found.to_json())["steps"] == 3

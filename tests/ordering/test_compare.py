@@ -103,3 +103,7 @@ def test_rules_that_were_cut_short_are_named_and_no_others():
     assert set(named.split(", ")) == unfinished
     assert cut.verdict.startswith("Order matters here: the best order found ends with ")
     assert "comes closest" not in cut.verdict
+
+
+def test_a_count_of_numpy_is_a_count():
+    assert compare(correlation(9, 5), num_random=np.int64(60)).random_count == 60

@@ -4,8 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taskorder import chain, leaves, ring, tree
+from taskorder.ordering import optimum
 from taskorder.ordering.clock import Clock
-from taskorder.ordering.exact import EFFORT, prove
+from taskorder.ordering.exact import EFFORT, Proof, prove
 from taskorder.ordering.listing import all_errors, all_orders, order_at
 from taskorder.ordering.optimum import allowed, listed, minimize, own_part, root_bound
 from taskorder.ordering.question import pose
@@ -162,6 +163,25 @@ def test_independent_blocks_are_solved_apart(seed):
     assert sorted(proof.order) == list(range(10))
     assert proof.error == pytest.approx(2 * listed(problem_of(correlation(5, seed))).error, rel=1e-8, abs=1e-10)
     assert problem.error(proof.order) == pytest.approx(proof.error, rel=1e-9, abs=1e-12)
+
+
+def test_a_part_that_takes_long_leaves_time_for_the_others(monkeypatch):
+    """The first of them used to take all of it, and the others got the best of a dozen simple orders."""
+    had, whole = [], Clock(600)
+
+    def slow(part, seed, clock, limit):
+        had.append(clock.left)
+        whole.compiling -= clock.left  # as if it had passed
+        clock.report(part.error(np.arange(4)), -np.inf)
+        return Proof(np.arange(4), part.error(np.arange(4)), -np.inf, 1)
+
+    monkeypatch.setattr(optimum, "_minimize_part", slow)
+    proof = minimize(problem_of(np.kron(np.eye(3), correlation(4, 1))), seed=0, clock=whole)
+    assert sorted(proof.order) == list(range(12))
+    assert not proof.complete
+    assert len(had) == 6
+    assert max(had[:3]) <= 20
+    assert min(had[3:]) > 150
 
 
 def test_a_part_has_as_much_error_as_it_can_take_away():

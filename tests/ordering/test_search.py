@@ -256,5 +256,5 @@ def test_keeps_the_time_limit_with_a_thousand_visits():
 
 def test_is_no_worse_than_the_greedy_rule_when_cut_short():
     problem = make(0, 600, rank=200)
-    found = run(problem, limit=0.3)  # enough for the greedy rule
+    found = run(problem, limit=2.0)  # enough for the greedy rule, which begins after 0.1 s on a free machine
     assert problem.error(found) <= problem.error(greedy(problem)) * (1 + 1e-9)

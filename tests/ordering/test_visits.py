@@ -137,3 +137,21 @@ def test_choices_that_tie_to_rounding_are_a_proof():
     plan = solve(np.ones((3, 3)), output=output, visits=4)
     assert plan.proven
     assert plan.lower_bound == plan.error
+
+
+@pytest.mark.parametrize("rule", ["optimal", "worst"])
+def test_the_only_open_task_may_be_first_and_last_with_visits_between(rule):
+    matrix = correlation(3, 1)
+    plan = solve(matrix, rule, learned=[1, 2], first=0, last=0, visits=3)
+    sign = 1 if rule == "optimal" else -1
+    best = min(sign * final_error(matrix, [1, 2, *way]) for way in [(0,), (0, 1, 0), (0, 2, 0)])
+    assert plan.proven
+    assert sign * plan.error == pytest.approx(best, rel=1e-9)
+
+
+@pytest.mark.parametrize("options", [{"first": 0}, {"before": [(0, 1)]}])
+def test_random_visits_make_room_for_a_task_that_must_come_twice(options):
+    for seed in range(20):
+        order = solve(correlation(4, 0), "random", last=0, visits=5, seed=seed, **options).order
+        assert sorted(order) == [0, 0, 1, 2, 3]
+        assert order[-1] == 0

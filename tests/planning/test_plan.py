@@ -186,3 +186,11 @@ def test_many_tasks_can_be_rehearsed_on_request():
     assert found.plan.error < np.mean(predicted_errors(C, [np.random.default_rng(k).permutation(9) for k in range(50)]))
     pairs = plan([Task(f"{k}") for k in range(9)], learner, rule="rehearsal", seeds=1, draws=5)
     assert sorted(pairs.order) == list(range(9))
+
+
+def test_numbers_of_numpy_are_numbers_in_the_plan():
+    """A plan that took hours could not be written down for the sake of one np.int64."""
+    options = {"seeds": np.int64(1), "budget": np.int64(25), "sample_seed": np.int64(3), "draws": np.int64(5)}
+    for size in (np.int64(20), np.float32(0.5)):
+        found = plan(names(), black_box(chain(5, 0.6)), pilot=size, **options)
+        assert Plan.from_json(found.to_json()) == found

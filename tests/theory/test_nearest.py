@@ -113,3 +113,9 @@ def test_a_large_matrix_that_is_not_definite_is_repaired(monkeypatch):
     result, repair = nearest_correlation(matrix)
     assert np.linalg.eigvalsh(result)[0] > -1e-8
     assert repair.distance > 0.1
+
+
+def test_numbers_whose_squares_are_infinite_are_refused():
+    """They used to come back as nan."""
+    with pytest.raises(ValueError, match="`similarity` must have entries of size 1e\\+50 at most, got 1e\\+200"):
+        nearest_correlation([[1, 1e200], [1e200, 1]])

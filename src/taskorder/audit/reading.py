@@ -71,25 +71,27 @@ def _lines(stream: io.BufferedReader | gzip.GzipFile, label: str) -> Iterator[st
 
 def _rows(lines: Iterator[str], label: str) -> Iterator[Row]:
     """The lines below the header; blank lines are skipped."""
-    first = next(lines, "")
+    first, blank = next(lines, ""), 0
+    while first and not first.strip():  # it would say nothing about the separator
+        first, blank = next(lines, ""), blank + 1
     mark = max((",", ";", "\t"), key=first.count)
     reader = csv.reader(itertools.chain([first], lines), delimiter=mark)
     header: list[str] = []
     try:
         for cells in reader:
+            line = blank + reader.line_num
             if not any(cell.strip() for cell in cells):
                 continue
             if not header:
                 header = [cell.strip().lower() for cell in cells]
                 twice = [name for name in header if header.count(name) > 1]
                 if twice:
-                    raise ValueError(f"`{label}` must name each column once, got {twice[0]!r} twice on line 1.")
+                    raise ValueError(f"`{label}` must name each column once, got {twice[0]!r} twice on line {line}.")
                 needed_columns(header, label)
                 continue
             if len(cells) != len(header):
-                raise ValueError(
-                    f"`{label}` must have {len(header)} cells a row, got {len(cells)} on line {reader.line_num}."
-                )
-            yield reader.line_num, dict(zip(header, (cell.strip() for cell in cells), strict=True))
+                raise ValueError(f"`{label}` must have {len(header)} cells a row, got {len(cells)} on line {line}.")
+            yield line, dict(zip(header, (cell.strip() for cell in cells), strict=True))
     except csv.Error as problem:
-        raise ValueError(f"`{label}` must be CSV, got a problem on line {reader.line_num}: {problem}.") from None
+        line = blank + reader.line_num
+        raise ValueError(f"`{label}` must be CSV, got a problem on line {line}: {problem}.") from None

@@ -120,7 +120,7 @@ def _read(args: argparse.Namespace) -> PortableOrder:
         return PortableOrder.from_plan(
             Plan.from_json(text),
             class_groups=() if args.classes is None else _classes(args.classes),
-            class_names=() if args.class_names is None else _text(args.class_names).splitlines(),
+            class_names=() if args.class_names is None else _text(args.class_names).rstrip().splitlines(),
             num_classes=args.num_classes,
             training_seeds=() if args.training_seeds is None else _seeds(args.training_seeds),
         )

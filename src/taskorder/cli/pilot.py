@@ -208,6 +208,7 @@ def _write(found: Study, read: TaskFiles, folder: Path) -> list[str]:
         ),
     }  # fmt: skip
     rehearsal = found.rehearsal
+    (folder / "rehearsal.csv").unlink(missing_ok=True)  # an earlier pilot's, which the report would take for ours
     if rehearsal is not None:
         files["rehearsal.csv"] = _text(
             [["seed", "learned", "test", "value", "accuracy"]]

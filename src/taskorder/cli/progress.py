@@ -113,7 +113,7 @@ class Watcher(Interruptible):
 
     def _say_compiling(self) -> None:
         if not self._reported:
-            say("compiling for this machine; only the first run waits (up to about 20 s)")
+            say("compiling for this machine; the first run waits (half a minute), and the first hard one again")
 
 
 def line(error: float, bound: float, elapsed: float) -> str:

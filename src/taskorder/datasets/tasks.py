@@ -93,7 +93,7 @@ def read_tasks(paths: Sequence[str | Path], spec: TaskSpec = TaskSpec()) -> Task
         tasks, groups, class_names = *_by_classes(data, spec), tuple(data.class_names)
     if len(tasks) < 2:
         raise ValueError(f"`tasks` must be at least two, got {len(tasks)}: there is nothing to order.")
-    notes = []
+    notes = _left_out(groups, class_names, spec)
     align(tasks)  # what cannot be learned by one network is refused before anything is done to it
     if any(set(a.own_classes).isdisjoint(b.own_classes) for a, b in itertools.combinations(tasks, 2)):
         tasks = list(share_labels(tasks))
@@ -102,6 +102,16 @@ def read_tasks(paths: Sequence[str | Path], spec: TaskSpec = TaskSpec()) -> Task
         tasks = _standardized(tasks)
         notes.append("features were brought to mean 0 and standard deviation 1 over all tasks")
     return TaskFiles(align(tasks), tuple(notes), tuple(groups), class_names)
+
+
+def _left_out(groups: Sequence[Sequence[int]], class_names: Sequence[str], spec: TaskSpec) -> list[str]:
+    """A note on the last classes, where their number cannot be cut into equal tasks; groups that were listed are as
+    they should be."""
+    rest = class_names[sum(map(len, groups)) :]
+    if spec.tasks or not rest:
+        return []
+    few = f"{len(class_names)} classes cannot be cut into tasks of {spec.classes_per_task}"
+    return [f"{few}: in no task {'is' if len(rest) == 1 else 'are'} {', '.join(rest[:12])}"]
 
 
 def _whole(data: Dataset, name: str) -> Task:
@@ -168,11 +178,12 @@ def _by_column(path: Path, column: str) -> list[Task]:
         with open(path, newline="", encoding="utf-8-sig") as file:
             sample = file.readline()
             mark = max(",;\t", key=sample.count)
-            header, *rows = csv.reader([sample, *file], delimiter=mark)
+            header, *rows = csv.reader([sample, *file], delimiter=mark, skipinitialspace=True)
     except (OSError, UnicodeDecodeError, csv.Error) as problem:
         raise ValueError(f"`{path}` must be a readable table, got: {problem}.") from None
     except ValueError:
         raise ValueError(f"`{path}` must have a header and rows, got an empty file.") from None
+    header = [cell.strip() for cell in header]
     if column not in header:
         raise ValueError(f"`column` must be one of the columns {', '.join(header[:12])}, got {column!r}.")
     place = header.index(column)
@@ -186,7 +197,7 @@ def _by_column(path: Path, column: str) -> list[Task]:
                 "Fill or drop the row."
             )
         if row:
-            groups.setdefault(row[place], []).append(row[:place] + row[place + 1 :])
+            groups.setdefault(row[place].strip(), []).append(row[:place] + row[place + 1 :])
     tasks = []
     with tempfile.TemporaryDirectory() as folder:
         for number, (value, kept) in enumerate(groups.items()):

@@ -141,7 +141,7 @@ def simulate(
         ),
         num_seeds=len(table),
         seed=asked.seed,
-        steps=steps,
+        steps=None if steps is None else int(steps),
         learning_rate=rate,
         notes=(*asked.notes, *_size_notes(len(visits), sizes)),
         **asdict(sizes),

@@ -33,8 +33,10 @@ class Sizes:
 
     def __post_init__(self) -> None:
         for name in ("num_latent", "num_inputs", "num_outputs"):
-            if positive_count(getattr(self, name), name) > MAX_SIZE:
-                raise ValueError(f"`{name}` must be at most {MAX_SIZE:,}, got {getattr(self, name):,}.")
+            size = positive_count(getattr(self, name), name)
+            if size > MAX_SIZE:
+                raise ValueError(f"`{name}` must be at most {MAX_SIZE:,}, got {size:,}.")
+            object.__setattr__(self, name, size)  # a number of numpy would not go into JSON
         if self.num_latent > MAX_OUTPUTS:
             raise ValueError(f"`num_latent` must be at most {MAX_OUTPUTS:,}, got {self.num_latent:,}.")
         if self.num_latent * self.num_outputs > MAX_OUTPUTS:

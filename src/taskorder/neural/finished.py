@@ -7,17 +7,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from taskorder.neural.settings import RUNS, SCORES
+from taskorder.neural.settings import SCORES
 from taskorder.store import Entry, Store, StoreError
-
-
-def run_entries(store: Store, kind: str = RUNS) -> list[Entry]:
-    """The finished runs whose kind begins with `kind`: by kind and settings, set and seed, however they were made."""
-    entries = [entry for entry in store.entries() if str(entry.kind).startswith(kind)]
-    for entry in entries:
-        if not isinstance(entry.params, dict) or any(type(entry.params.get(key)) is not int for key in ("set", "seed")):
-            raise _damaged(store, "a run without its set and seed")
-    return sorted(entries, key=lambda entry: (config_of(entry), entry.params["set"], entry.params["seed"]))
 
 
 def config_of(entry: Entry) -> str:

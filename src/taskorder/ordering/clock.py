@@ -25,7 +25,8 @@ class Clock:
     def __init__(self, limit: float, watch: Watch | None = None, *, unit: float = 1.0) -> None:
         self._start = time.perf_counter()
         self.limit = limit
-        """Seconds allowed in all."""
+        """Seconds allowed in all; of a share, that part of all of them, however many are left: what is decided by it
+        must not depend on how fast the machine is."""
         self._watch = watch
         self._unit = unit
         self._next = 0.0
@@ -91,7 +92,8 @@ class _Share(Clock):
 
     def __init__(self, whole: Clock, fraction: float, unit: float, quiet: bool) -> None:
         watch = None if quiet else lambda error, bound, _: whole.report(error, bound)
-        super().__init__(whole.left * fraction, watch, unit=unit)
+        super().__init__(whole.limit * fraction, watch, unit=unit)
+        self._allowed = whole.left * fraction
         self._whole = whole
         self._begun = whole.seconds
 
@@ -106,4 +108,4 @@ class _Share(Clock):
 
     @property
     def left(self) -> float:
-        return min(self._whole.left, super().left)
+        return 0.0 if self.stopped else max(0.0, min(self._whole.left, self._allowed - self.seconds))

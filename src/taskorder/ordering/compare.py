@@ -52,20 +52,21 @@ def compare(
     >>> result.scores[0].rule, round(result.worst / result.best, 1)
     ('optimal', 13.3)
     """
-    if not isinstance(num_random, int) or num_random < 2:
+    count = checks.whole(num_random)
+    if count is None or count < 2:
         raise ValueError(f"`num_random` must be an integer of at least 2, got {num_random!r}.")
     question = pose(
         similarity, output=output, weights=weights, names=names, before=before, first=first, last=last,
         learned=learned, seed=seed, repair=repair,
     )  # fmt: skip
     problem = question.problem()
-    errors, exact = random_errors(problem, num_random, question.seed)
+    errors, exact = random_errors(problem, count, question.seed)
     clock = Clock(checks.seconds_limit(time_limit), watch, unit=question.unit)
     notes = [*question.notes]
     if not exact and not is_uniform(problem.precedes):
         notes.append(UNEVEN)
-    if not exact and len(errors) < num_random:
-        notes.append(f"{len(errors)} random orders instead of {num_random}: each takes O(P^2) steps")
+    if not exact and len(errors) < count:
+        notes.append(f"{len(errors)} random orders instead of {count}: each takes O(P^2) steps")
     place = {int(task): position for position, task in enumerate(problem.tasks)}
     scores = []
     for rule, find in RULES.items():

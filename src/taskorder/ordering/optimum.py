@@ -22,6 +22,8 @@ HALVES = {9: 0.3, 10: 0.5, 11: 1.0, 12: 2.0, 13: 8.0, 14: 30.0, 15: 150.0, 16: 6
 """Time limits from which meeting in the middle is tried, about twice what it takes with so many visits."""
 SCHEDULE = 10.0
 """Seconds that the whole schedule of the search takes, about; a longer time limit stretches it."""
+FIRST_SHARE = 0.1
+"""Of the time for all independent parts together; those that it was too short for share the rest."""
 
 
 def minimize(problem: Problem, *, seed: int, clock: Clock) -> Proof:
@@ -29,16 +31,34 @@ def minimize(problem: Problem, *, seed: int, clock: Clock) -> Proof:
     coupled = (problem.C != 0) | (problem.G != 0) | problem.precedes | problem.precedes.T
     parts = components(coupled)
     if len(parts) <= 1:
-        return _minimize_part(problem, seed, clock)
-    order, error, bound, nodes = [], problem.e, problem.e, 0
-    for visits in parts:
-        part = own_part(problem, visits)
-        proof = _minimize_part(part, seed, clock)
-        order.append(visits[proof.order])
-        error += proof.error - part.e
-        bound += proof.bound - part.e
-        nodes += proof.nodes
-    return Proof(np.concatenate(order), error, error if bound >= error else bound, nodes)
+        return _minimize_part(problem, seed, clock, clock.limit)
+    apart = [own_part(problem, visits) for visits in parts]
+    proofs = _minimize_apart(apart, seed, clock)
+    error, bound = (
+        problem.e + sum(getattr(proof, name) - part.e for part, proof in zip(apart, proofs, strict=True))
+        for name in ("error", "bound")
+    )
+    order = np.concatenate([visits[proof.order] for visits, proof in zip(parts, proofs, strict=True)])
+    return Proof(order, error, error if bound >= error else bound, sum(proof.nodes for proof in proofs))
+
+
+def _minimize_apart(parts: list[Problem], seed: int, clock: Clock) -> list[Proof]:
+    """The best order of each part. No part may take the time of the others: first each has a little, which is enough
+    for most, and then those that were cut short share what is left."""
+    proofs, cut = [], []
+    for number, part in enumerate(parts):
+        own = clock.share(FIRST_SHARE / len(parts))
+        proofs.append(_minimize_part(part, seed, own, clock.limit))
+        if own.cut and not proofs[-1].complete:
+            cut.append(number)
+    for place, number in enumerate(cut):
+        if clock.left > 0:
+            known = proofs[number]
+            found = _minimize_part(parts[number], seed, clock.share(1 / (len(cut) - place)), clock.limit)
+            best = min(found, known, key=lambda proof: proof.error)
+            bound = min(best.error, max(found.bound, known.bound))
+            proofs[number] = replace(best, bound=bound, nodes=found.nodes + known.nodes)
+    return proofs
 
 
 def own_part(problem: Problem, visits: Ints) -> Problem:
@@ -51,23 +71,24 @@ def own_part(problem: Problem, visits: Ints) -> Problem:
     return replace(part, e=float((part.h.T * most).sum()))
 
 
-def _minimize_part(problem: Problem, seed: int, clock: Clock) -> Proof:
+def _minimize_part(problem: Problem, seed: int, clock: Clock, limit: float) -> Proof:
+    """limit: seconds for the whole problem, which decide how to go about it, however many of them `clock` has left."""
     if problem.size <= LISTED:
         return listed(problem)
     with one_blas_thread():
-        return _search_and_prove(problem, seed, clock)
+        return _search_and_prove(problem, seed, clock, limit)
 
 
-def _search_and_prove(problem: Problem, seed: int, clock: Clock) -> Proof:
+def _search_and_prove(problem: Problem, seed: int, clock: Clock, limit: float) -> Proof:
     from taskorder.ordering.search import search
 
     n = problem.size
     if n > MAX_EXACT:
-        longer = clock.limit / SCHEDULE if np.isfinite(clock.limit) else 1.0
+        longer = limit / SCHEDULE if np.isfinite(limit) else 1.0
         order = search(problem, seed=seed, clock=clock.share(0.9), effort=max(1.0, longer))
         return Proof(order, problem.error(order), root_bound(problem, clock), 0)
     floor = root_bound(problem, clock)
-    halves = clock.limit >= HALVES.get(n, np.inf)
+    halves = limit >= HALVES.get(n, np.inf)
     if halves and len(problem.r) > 2:  # no bound helps, and every percent above the optimum costs time in the middle
         order = search(problem, seed=seed, clock=clock, bound=floor, effort=0.5 if n > 12 else 0.05)
         proof = Proof(order, problem.error(order), floor, 0)

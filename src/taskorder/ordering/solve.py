@@ -20,7 +20,7 @@ from taskorder.ordering.optimum import LISTED
 from taskorder.ordering.path import path_rule
 from taskorder.ordering.question import Question, TaskName, pose
 from taskorder.ordering.sampling import UNEVEN, is_uniform, random_order
-from taskorder.ordering.visits import extra_visits, minimize_visits
+from taskorder.ordering.visits import extra_visits, minimize_visits, needed_visits
 from taskorder.records import Plan
 from taskorder.theory.error import error_path
 
@@ -222,7 +222,9 @@ def _greedy(question: Question, visits: int | None, clock: Clock) -> Answer:
 
 def _random(question: Question, visits: int | None, clock: Clock) -> Answer:
     rng = np.random.default_rng(question.seed)
-    problem = question.problem(rng.integers(len(question.names), size=extra_visits(visits, question)).tolist())
+    extra = extra_visits(visits, question)
+    needed = list(needed_visits(question)) if extra else []
+    problem = question.problem([*needed, *rng.integers(len(question.names), size=extra - len(needed)).tolist()])
     notes = () if is_uniform(problem.precedes) else (UNEVEN,)
     return Answer(problem.tasks[random_order(problem.precedes, rng)], notes)
 

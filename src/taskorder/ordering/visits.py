@@ -55,7 +55,7 @@ def minimize_visits(
         problem = _posed(question, (), sign)
         proof = minimize(problem, seed=question.seed, clock=clock)
         return proof, problem.tasks[proof.order], ()
-    needed = _needed(question)
+    needed = needed_visits(question)
     choices = math.comb(len(question.names) + extra - len(needed) - 1, extra - len(needed))
     if choices <= MAX_CHOICES and question.num_open + extra <= MAX_TRIED:
         proof, tasks = _try_all(question, needed, extra, sign, clock)
@@ -76,16 +76,17 @@ def _posed(question: Question, extra: tuple[int, ...], sign: int) -> Problem:
     return problem if sign > 0 else problem.negated()
 
 
-def _needed(question: Question) -> tuple[int, ...]:
-    """The repeat without which the constraints cannot be met: a task that is first or early, and also last."""
+def needed_visits(question: Question) -> tuple[int, ...]:
+    """The repeat without which further visits cannot meet the constraints: a task that is first or early, and last."""
     try:
         question.problem()
+        if question.last is None or question.first != question.last:
+            return ()
     except ValueError:
         if question.last is None:
             raise
-        question.problem((question.last,))
-        return (question.last,)
-    return ()
+    question.problem((question.last,))
+    return (question.last,)
 
 
 def _try_all(question: Question, needed: tuple[int, ...], extra: int, sign: int, clock: Clock) -> tuple[Proof, Ints]:

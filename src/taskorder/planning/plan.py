@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from taskorder.budget import Budget, budget_of
-from taskorder.checks import Floats, positive_count, seed_number
+from taskorder.checks import Floats, positive_count, seed_number, whole
 from taskorder.learners.orders import Beginning, Report, learn_orders
 from taskorder.learners.protocol import Learner, Model, is_learner
 from taskorder.ordering.solve import RULES, WITHOUT_WEIGHTS, solve
@@ -109,7 +109,8 @@ def study(
     if rule not in (AUTO, REHEARSAL, *RULES):
         raise ValueError(f"`rule` must be one of {', '.join((AUTO, REHEARSAL, *RULES))}, got {rule!r}.")
     is_learner(learner)
-    if type(draws) is not int or draws < 0:
+    resamples, drawn_with = whole(draws), seed_number(sample_seed)
+    if resamples is None or resamples < 0:
         raise ValueError(f"`draws` must be a whole number of resamples, or 0 for no confidence, got {draws!r}.")
     aligned = align(tasks)
     names = tuple(task.name for task in aligned)
@@ -124,7 +125,7 @@ def study(
     chosen_seeds = tuple(range(positive_count(seeds, "seeds")))
     limits = budget_of(budget)
     notes = [*label_notes(aligned), *filter(None, [getattr(learner, "note", "")])]
-    sample = pilot_sample(aligned, pilot, seed_number(sample_seed), keep_eval=False) if aligned[0].has_data else aligned
+    sample = pilot_sample(aligned, pilot, drawn_with, keep_eval=False) if aligned[0].has_data else aligned
     with nullcontext() if store is None else Store(store) as kept:
         table, rehearsal = _measured(sample, learner, chosen_seeds, rule, limits, wishes, model, kept, report)
     similarity, raised = bounded(table.similarity())
@@ -140,12 +141,12 @@ def study(
         made, evidence = _by_rehearsal(rehearsal, table, similarity, wishes)
     else:
         made, evidence = _by_rule(named, table, similarity, wishes)
-        draws = min(draws, SLOW_DRAWS) if len(names) > FEW + 1 and named in SEARCHES else draws
+        resamples = min(resamples, SLOW_DRAWS) if len(names) > FEW + 1 and named in SEARCHES else resamples
     sure = None
     if len(wishes.places) > 1 and wishes.leave_one:
         notes.append("the constraints leave only one order: there is nothing to choose")
-    elif draws and len(wishes.places) > 1:
-        sure = confidence(evidence, made.order, wishes, draws=draws, seed=sample_seed)
+    elif resamples and len(wishes.places) > 1:
+        sure = confidence(evidence, made.order, wishes, draws=resamples, seed=drawn_with)
     made = replace(
         made,
         notes=(*notes, *made.notes),
@@ -156,12 +157,17 @@ def study(
         alternatives=_alternatives(similarity, rehearsal, wishes),
         seconds=time.perf_counter() - clock,
         options={
-            **made.options, "rule": rule, "before": [[names[a], names[b]] for a, b in wishes.before], "pilot": pilot,
-            "seeds": len(table.seeds), "budget": budget, "sample_seed": sample_seed, "draws": draws,
-            "from_model": model is not None,
+            **made.options, "rule": rule, "before": [[names[a], names[b]] for a, b in wishes.before],
+            "pilot": _plain(pilot), "seeds": len(table.seeds), "budget": _plain(budget), "sample_seed": drawn_with,
+            "draws": resamples, "from_model": model is not None,
         },
     )  # fmt: skip
     return Study(made, table, rehearsal, sample)
+
+
+def _plain(value: Any) -> Any:
+    """A number of numpy as one of Python, which JSON can hold."""
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _by_rehearsal(

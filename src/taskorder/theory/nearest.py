@@ -12,6 +12,9 @@ from taskorder.theory.correlation import exact_form
 MAX_PROJECTIONS = 200
 """The projections stop here at the latest; what they return is a correlation matrix in any case."""
 
+MAX_ENTRY = 1e50
+"""Squares of squares of larger numbers are none."""
+
 LARGE = 300
 """Above this many tasks a correlation matrix is recognized by its Cholesky factor: eigenvalues take far longer."""
 
@@ -32,6 +35,11 @@ def nearest_correlation(matrix: ArrayLike) -> tuple[Floats, Repair]:
     (0.5278, -0.4142)
     """
     given = square_matrix(matrix)
+    if np.abs(given).max() > MAX_ENTRY:
+        raise ValueError(
+            f"`similarity` must have entries of size {MAX_ENTRY:g} at most, got {np.abs(given).max():.3g}. "
+            "A covariance becomes a correlation when divided by both standard deviations."
+        )
     symmetric = (given + given.T) / 2
     result = exact_form(symmetric)
     if len(given) > LARGE and np.array_equal(result, given) and _is_definite(given):

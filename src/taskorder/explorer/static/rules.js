@@ -104,7 +104,7 @@ export function createRules(app) {
     show(byId("stop"), true);
     timer = setTimeout(() => {
       show(byId("search"), true);
-      byId("ticker").textContent = `${rule}: starting … (the first search on a new machine compiles for up to 20 s)`;
+      byId("ticker").textContent = `${rule}: starting … (the first searches on a new machine compile for up to half a minute)`;
     }, COMPILING_AFTER);
     if (rule === "optimal" || rule === "worst") show(byId("search"), true);
   }
