@@ -19,6 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import SpooledTemporaryFile
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -46,11 +47,10 @@ ENTRY = (
     "cast(device as text), cast(finished as text), "
     "cast(coalesce(json_extract(result, '$.network_steps'), 0) as integer)"
 )
-NO_DIGEST = "0" * 64
 PAGE = 1000
 """Rows that are read at a time: writers wait for so many at most."""
 PIECE = 2**16
-"""Bytes of a list of digests that are read at a time."""
+"""Bytes of a list of digests that are read or written at a time."""
 WAIT_SECONDS = 60.0
 """How long a process waits for another one that writes."""
 
@@ -179,18 +179,21 @@ class Store:
     def request(self, name: str, config: Mapping[str, Any], specs: Sequence[RunSpec]) -> None:
         """Keep what was asked for, so that anybody can see how much of it is done.
 
-        The digests are a JSON list that is written piece by piece, for there may be millions.
+        The digests are a JSON list that is written piece by piece, for there may be millions; they are made before the
+        file is locked, for that takes minutes then.
         """
-        with self._writing():
-            size = max(len(_text([NO_DIGEST])) * len(specs), len("[]"))  # a comma and a space stand for two brackets
-            row = name, _text(config), size
-            place = self._db.execute("insert or replace into requests values (?, ?, zeroblob(?))", row).lastrowid
-            assert place is not None
-            with self._db.blobopen("requests", "digests", place) as paper:
-                paper.write(b"[")
-                for number, spec in enumerate(specs):
-                    paper.write(f'{", " if number else ""}"{spec.digest}"'.encode())
-                paper.write(b"]")
+        with SpooledTemporaryFile(PIECE) as draft:
+            for number, spec in enumerate(specs):
+                draft.write(f'{", " if number else "["}"{spec.digest}"'.encode())
+            draft.write(b"]" if specs else b"[]")
+            row = name, _text(config), draft.tell()
+            draft.seek(0)
+            with self._writing():
+                place = self._db.execute("insert or replace into requests values (?, ?, zeroblob(?))", row).lastrowid
+                assert place is not None
+                with self._db.blobopen("requests", "digests", place) as paper:
+                    while piece := draft.read(PIECE):
+                        paper.write(piece)
 
     def forget(self, specs: Iterable[RunSpec]) -> None:
         """Drop what is known of `specs`, so that they are run anew."""

@@ -109,6 +109,13 @@ def test_repeated_visits_and_a_model_to_start_from():
         learn_orders(learner, TASKS, [(0,)], start=mine, store=store)
 
 
+def test_an_order_may_be_longer_than_python_calls_are_deep():
+    way = tuple(np.arange(1200) % len(TASKS))
+    (found,) = learn_orders(Stateless(), TASKS, [way])
+    assert len(found) == 1200
+    assert found[way][0].loss == 0.5
+
+
 def test_a_learner_that_raises_is_named_and_the_rest_is_kept(tmp_path):
     wanted = learn_orders(Diary(), TASKS, ORDERS)
     failing = Diary(fail_at=3)

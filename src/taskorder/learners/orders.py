@@ -116,12 +116,13 @@ def learn_orders(
 
 def _plant(grows: dict[_Node, list[_Node]], node: _Node) -> None:
     """Note that a beginning is to be learned, and from which one it grows."""
-    if node not in grows:
-        grows[node] = []
-        if node.beginning:
-            parent = _Node(node.seed, node.beginning[:-1])
-            _plant(grows, parent)
-            grows[parent].append(node)
+    grown: list[_Node] = []
+    while node not in grows:
+        grows[node] = grown
+        if not node.beginning:
+            return
+        grown, node = [node], _Node(node.seed, node.beginning[:-1])
+    grows[node] += grown
 
 
 def _made(run: _Run, seed: int, start: Model | None) -> Model:
@@ -138,15 +139,22 @@ def _grow(run: _Run, parents: list[tuple[_Node, Model]]) -> None:
 
     Each part is followed to its end before the next, so that few models are in memory.
     """
-    children = [(child, model) for parent, model in parents for child in run.grows[parent]]
-    size = run.learner.at_once if hasattr(run.learner, "fit_many") and hasattr(run.learner, "at_once") else 1
-    for begin in range(0, len(children), size):
-        part = children[begin : begin + size]
+    waiting = _parts(run, parents)
+    while waiting:
+        part = waiting.pop()
         nodes = [node for node, _ in part]
         clock = time.perf_counter()
         grown = _fitted(run, nodes, [model for _, model in part])
         _keep(run, nodes, _scored(run, nodes, grown), clock)
-        _grow(run, list(zip(nodes, grown, strict=True)))
+        waiting += _parts(run, list(zip(nodes, grown, strict=True)))
+
+
+def _parts(run: _Run, parents: list[tuple[_Node, Model]]) -> list[list[tuple[_Node, Model]]]:
+    """What grows from `parents`, each with the model that it grows from, in parts that are learned at once, the first
+    one last."""
+    children = [(child, model) for parent, model in parents for child in run.grows[parent]]
+    size = run.learner.at_once if hasattr(run.learner, "fit_many") and hasattr(run.learner, "at_once") else 1
+    return [children[begin : begin + size] for begin in range(0, len(children), size)][::-1]
 
 
 def _fitted(run: _Run, nodes: list[_Node], models: list[Model]) -> list[Model]:
