@@ -55,6 +55,20 @@ def test_what_a_share_decides_does_not_depend_on_how_much_time_has_passed():
     assert 10 < part.left <= 20
 
 
+def test_a_share_of_a_share_that_was_cut_short_is_known_to_the_whole():
+    clock = Clock(100)
+    part = clock.share(0.5)
+    smaller = part.share(0.5)
+    assert not smaller.report(1.0, 0.0)
+    assert not clock.cut
+    assert not part.cut
+    clock.compiling -= 30
+    assert smaller.report(1.0, 0.0)
+    assert clock.cut
+    assert part.cut
+    assert not part.report(1.0, 0.0)
+
+
 def test_a_quiet_share_tells_no_watcher_but_ends_with_the_whole():
     seen = []
     clock = Clock(60, lambda *state: seen.append(state))

@@ -182,6 +182,26 @@ def test_a_part_that_takes_long_leaves_time_for_the_others(monkeypatch):
     assert len(had) == 6
     assert max(had[:3]) <= 20
     assert min(had[3:]) > 150
+    assert whole.cut
+
+
+def test_parts_that_were_cut_short_at_first_and_then_proven_are_not_cut_short(monkeypatch):
+    calls = []
+
+    def slow_at_first(part, seed, clock, limit):
+        calls.append(clock)
+        error = part.error(np.arange(4))
+        if len(calls) <= 2:
+            clock.stopped = True
+            clock.report(error, -np.inf)
+        return Proof(np.arange(4), error, error if len(calls) > 2 else -np.inf, 1)
+
+    monkeypatch.setattr(optimum, "_minimize_part", slow_at_first)
+    clock = Clock(600)
+    proof = minimize(problem_of(np.kron(np.eye(2), correlation(4, 1))), seed=0, clock=clock)
+    assert [call.cut for call in calls] == [True, True, False, False]
+    assert proof.complete
+    assert not clock.cut
 
 
 def test_a_part_has_as_much_error_as_it_can_take_away():

@@ -99,7 +99,10 @@ class _Share(Clock):
 
     def report(self, error: float, bound: float) -> bool:
         over = super().report(error, bound)
-        self._whole.cut = self._whole.cut or over
+        whole: Clock = self
+        while over and isinstance(whole, _Share):  # a share may be one of a share
+            whole = whole._whole
+            whole.cut = True
         return over
 
     @property

@@ -51,6 +51,7 @@ def _minimize_apart(parts: list[Problem], seed: int, clock: Clock) -> list[Proof
         proofs.append(_minimize_part(part, seed, own, clock.limit))
         if own.cut and not proofs[-1].complete:
             cut.append(number)
+    clock.cut = False  # what was cut short goes on
     for place, number in enumerate(cut):
         if clock.left > 0:
             known = proofs[number]
