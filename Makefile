@@ -53,6 +53,8 @@ lint: setup
 bench: setup
 	$(BIN)/python benchmarks/ordering.py
 	$(BIN)/python benchmarks/ordering.py sizes sizes60
+	$(BIN)/python -m pip install --quiet --no-deps python-tsp==0.5.0
+	$(BIN)/python benchmarks/paths.py
 	$(BIN)/python benchmarks/linear.py
 	$(BIN)/python benchmarks/engine.py steps tree compile forms memory
 	$(BIN)/python benchmarks/ray_scaling.py

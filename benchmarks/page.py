@@ -29,6 +29,8 @@ TITLES = {
     ("trial", "calibration"): "The earlier trial's solver, built again: tasks proven in 1 s, known matrices",
     ("trial", "readings"): "What its signed matrices may have been: it proved 20 tasks in 1 s",
     ("trial", "minutes"): "Readings that agree with that: it proved 24 tasks in 60 s (seconds by seed)",
+    ("paths", "exact"): "Longest path by dynamic programming, against python-tsp's",
+    ("paths", "large"): "Longest and shortest paths by local search: the optimum lies between length and bound",
     ("linear", "boundary"): "Simulation, 106 orders of 7 tasks at the paper's sizes: errors after the last task",
     ("linear", "trajectories"): "The same at every step",
     ("linear", "fig3e"): "The runs of figure 3e",
@@ -41,7 +43,7 @@ TITLES = {
 INTRO = """# Benchmarks
 
 Written by `python benchmarks/page.py` from `benchmarks/results/*.json`; `make bench` measures anew and then writes it;
-the tables of the H200 and the rehearsal are those of their own runs.
+the tables of the H200, the trial and the rehearsal are those of their own runs.
 Ours and the baseline ran side by side in one run; the machines are shared, so ratios vary by a few tens of percent from
 run to run. Families of matrices are defined in `benchmarks/instances.py`. The paper's way: every permutation, the
 matrix formula with an inverse. The plain loop: one jitted step a batch, as the authors' code trains. The sizes asked
@@ -56,11 +58,11 @@ def main() -> None:
     """Collect every section into one page."""
     kept: dict[str, Results] = {
         file: json.loads((RESULTS / f"{file}.json").read_text())
-        for file in ("ordering", "trial", "linear", "engine", "ray_scaling", "rehearsal")
+        for file in ("ordering", "trial", "paths", "linear", "engine", "ray_scaling", "rehearsal")
     }
     draw_growth(kept["ordering"]["growth"]["rows"], kept["engine"])
     parts = [INTRO, asked_table(kept), "![Growth with tasks and with networks](../benchmarks/results/growth.png)\n"]
-    for file in ("ordering", "trial", "linear", "engine", "ray_scaling"):
+    for file in ("ordering", "trial", "paths", "linear", "engine", "ray_scaling"):
         order = [section for name, section in TITLES if name == file]
         for section in sorted(kept[file], key=lambda name: order.index(name) if name in order else len(order)):
             parts.append(_section(file, section, kept[file][section]))
@@ -104,6 +106,7 @@ def asked_table(kept: Mapping[str, Results]) -> str:
              cell("ordering", "moves", "ratio", P=size))
             for size, ratio in ((50, 6), (200, 25), (1000, 100))
         ),
+        ("longest path of 12 tasks, against python-tsp", operator.ge, 50, cell("paths", "exact", "ratio", P=12)),
         *(
             (f"error after 10 s over the best known, {names[0]}{' and chain' * (len(names) > 1)}, {size} tasks",
              operator.le, most,

@@ -1,21 +1,18 @@
 """Longest paths: our dynamic programming beside python-tsp's, and the local search beside its bound.
 
-python benchmarks/paths.py            # about a minute
-python benchmarks/paths.py --json     # the same as JSON on stdout
+python benchmarks/paths.py            # about a minute; needs python-tsp, which `make bench` installs
+python benchmarks/paths.py large      # only one section
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import time
 from typing import Any
 
 import numpy as np
 from common import header, save, seconds, show
 from instances import chain, clusters, factor
 
-from taskorder.ordering import _path
 from taskorder.ordering.path import extreme_path, path_bound, path_length
 
 
@@ -36,24 +33,24 @@ def baseline(weight: np.ndarray) -> float:
     return path_length(weight, np.array(tour[1:]) - 1)
 
 
-def exact(sizes: tuple[int, ...], baseline_limit: int) -> list[dict[str, Any]]:
-    """Time of the proven longest path; the baseline where it takes less than about a minute."""
+def exact() -> list[dict[str, Any]]:
+    """The proven longest path: ours, and python-tsp's where that takes less than about a minute."""
     rows = []
-    for size in sizes:
+    for size in (8, 10, 12, 14, 16, 18, 20):
         weight = 1 - factor(size, 0.3, size // 2 + 1)
         ours, (_, length, _) = seconds(lambda w=weight: extreme_path(w, free(len(w))))
         row: dict[str, Any] = {"P": size, "ours ms": 1e3 * ours, "table MiB": size * (2 ** (size - 1) + 72) / 2**17}
-        if size <= baseline_limit:
+        if size <= 14:
             theirs, same = seconds(lambda w=weight: baseline(w), repeats=1)
             row |= {"python-tsp ms": 1e3 * theirs, "ratio": theirs / ours, "difference": abs(length - same)}
         rows.append(row)
     return rows
 
 
-def large(sizes: tuple[int, ...]) -> list[dict[str, Any]]:
-    """Time of the local search and its distance to the bound (the optimum lies between)."""
+def large() -> list[dict[str, Any]]:
+    """The local search and its distance to the bound: the optimum lies between."""
     rows = []
-    for size in sizes:
+    for size in (50, 200, 1000):
         families = {
             "factor .3": factor(size, 0.3, size // 2 + 1),
             "chain .8": chain(size, 0.8),
@@ -74,34 +71,21 @@ def large(sizes: tuple[int, ...]) -> list[dict[str, Any]]:
     return rows
 
 
+SECTIONS = {"exact": exact, "large": large}
+
+
 def main() -> None:
-    """Run both sections and print them."""
+    """Run the named sections, print their tables and keep them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--json", action="store_true", help="print JSON instead of tables")
-    parser.add_argument("--quick", action="store_true", help="small sizes only")
-    parser.add_argument("--save", action="store_true", help="keep the results under benchmarks/results")
-    chosen = parser.parse_args()
-    start = time.perf_counter()
-    for size in (5, 25):
+    parser.add_argument("sections", nargs="*", choices=[*SECTIONS, []], default=[])
+    chosen = parser.parse_args().sections or SECTIONS
+    print(" · ".join(f"{key} {value}" for key, value in header().items()))
+    for size in (5, 25):  # warm-up: compile or load every kernel
         extreme_path(1 - chain(size, 0.8), free(size))
-    compile_seconds = time.perf_counter() - start
-    kernels = (_path.subset_table, _path.degree_bound, _path.nearest_first, _path.kick_and_settle)
-    cached = all(not kernel.stats.cache_misses for kernel in kernels)
-    results = {
-        "exact": exact((8, 10, 12) if chosen.quick else (8, 10, 12, 14, 16, 18, 20), 10 if chosen.quick else 14),
-        "large": large((50,) if chosen.quick else (50, 200, 1000)),
-    }
-    if chosen.json:
-        print(
-            json.dumps({"machine": header(), "warm-up s": compile_seconds, "from cache": cached, **results}, indent=1)
-        )
-    else:
-        print(header())
-        print(f"warm-up (compile, or load from cache: {cached}): {compile_seconds:.2f} s, not counted below")
-        show("Longest path, proven: ours and python-tsp (dummy city)", results["exact"])
-        show("Local search: the optimum lies between length and bound", results["large"])
-    if chosen.save:
-        save("paths", results)
+    for name in chosen:
+        rows = SECTIONS[name]()
+        show(f"{name}: {SECTIONS[name].__doc__}", rows)
+        save("paths", {name: rows})
 
 
 if __name__ == "__main__":
