@@ -5,7 +5,8 @@ python benchmarks/trial.py minutes         # what 60 s prove, where 1 s agrees w
 
 A reading agrees with the trial when the replica comes out within TOLERANCE of its row, all seeds proven: in 1 s at 20
 tasks, in 60 s at 24. None of 28 agrees with both, so what the trial had is still not known. But on each of them
-taskorder can be set beside the trial's solver instead of beside its number.
+taskorder can be set beside the trial's solver instead of beside its number. Seconds are processor time over two
+threads: the machine is shared.
 """
 
 from __future__ import annotations
