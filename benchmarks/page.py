@@ -27,7 +27,7 @@ TITLES = {
     ("ordering", "growth"): "Growth with the number of tasks: first order, solve for at most 10 s, memory",
     ("ordering", "compilation"): "Compilation, once for a machine",
     ("trial", "calibration"): "The earlier trial's solver, built again: tasks proven in 1 s, known matrices",
-    ("trial", "readings"): "What its signed matrices may have been: it proved 20 tasks in 1 s (here: of processor time)",
+    ("trial", "readings"): "What its signed matrices may have been: it proved 20 tasks in 1 s (processor time)",
     ("trial", "minutes"): "Readings that agree with that: it proved 24 tasks in 60 s (seconds by seed)",
     ("paths", "exact"): "Longest path by dynamic programming, against python-tsp's",
     ("paths", "large"): "Longest and shortest paths by local search: the optimum lies between length and bound",
