@@ -29,9 +29,10 @@ def work(specs):
 
 log = os.open(sys.argv[2], os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 first, turn = int(sys.argv[3]), int(sys.argv[4])
-specs = [RunSpec("square.1", {"x": x}) for x in range(first, first + 500)]
+specs = [RunSpec("square.1", {"x": x}) for x in range(first, first + 1000)]
 with Loud(sys.argv[1]) as store:
     print("ready", flush=True)
+    sys.stdin.readline()  # nobody may be done before the other one has begun
     complete(specs[turn:] + specs[:turn], work, store, batch_size=1 + turn)
 """
 
@@ -46,9 +47,13 @@ def test_nothing_is_lost_and_nothing_is_doubled(tmp_path):
     first, num_done, grown = 0, 0, 0
     for _ in range(ROUNDS):
         command = [sys.executable, "-c", WORKER, str(path), str(log), str(first)]
-        workers = [subprocess.Popen([*command, turn], stdout=subprocess.PIPE) for turn in ("0", "1")]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        workers = [subprocess.Popen([*command, turn], **pipes) for turn in ("0", "1")]
         for worker in workers:
             assert worker.stdout.readline() == b"ready\n"
+        for worker in workers:
+            worker.stdin.write(b"go\n")
+            worker.stdin.close()
         for worker in workers:
             time.sleep(rng.uniform(0, 0.1))
             worker.kill()
@@ -63,7 +68,7 @@ def test_nothing_is_lost_and_nothing_is_doubled(tmp_path):
         num_done = len(kept)
         first = min(set(range(num_done + 1)) - kept)
     assert grown > ROUNDS // 3
-    specs = [RunSpec("square.1", {"x": x}) for x in range(first + 500)]
+    specs = [RunSpec("square.1", {"x": x}) for x in range(first + 1000)]
     with Store(path) as store:
         assert store._read("pragma integrity_check") == [("ok",)]
         assert run(specs, work, store) == work(specs)
