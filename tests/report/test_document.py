@@ -114,7 +114,7 @@ def test_sizes_small_to_middling(make_page, num_tasks):
     reader = Reader(text)
     assert reader.problems == []
     assert len(text.encode()) < 2_000_000
-    assert "NaN" not in text
+    assert "NaN" not in re.sub("base64,[A-Za-z0-9+/=]+", "", text)  # a picture may have these letters in a row
     assert text.count("<li><span><b>") >= len(numbers.plan.order)
 
 
