@@ -95,8 +95,6 @@ def asked_table(kept: Mapping[str, Results]) -> str:
             (f"tasks proven in 1 s, {row['matrix']}", operator.ge, row["trial"], row["P"])
             for row in kept["ordering"]["sizes"]["rows"] if row["trial"]
         ),
-        ("tasks proven in 1 s, 28 kinds of signed matrices, less those by the trial's solver, least", operator.ge, 0,
-         min(row["ours"] - row["replica"] for row in kept["trial"]["readings"]["rows"])),
         *(
             (f"{row['P']} tasks proven, s, {row['matrix']}", operator.le, 60, _slowest(row))
             for row in kept["ordering"]["sizes60"]["rows"]
@@ -133,6 +131,11 @@ def asked_table(kept: Mapping[str, Results]) -> str:
         lines.append(
             f"| {what} | {sign} {_number(asked)} | {_number(found) if found < math.inf else 'not proven'} | {verdict} |"
         )
+    proven = [row["ours"] for row in kept["trial"]["readings"]["rows"]]
+    lines.append(
+        f"| tasks proven in 1 s (24 in 60 s), signed indefinite, of which nobody knows what it was | at least 20 | "
+        f"{min(proven)} to {max(proven)} on {len(proven)} readings | **not decided** |"
+    )
     return "\n".join([*lines, ""])
 
 
