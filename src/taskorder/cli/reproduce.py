@@ -22,9 +22,10 @@ fig4b fig4c fig4d fig4e fig4f fig6a fig6b fig6c fig6d), one of our own
 
 Image figures (fig1c fig5 fig7 fig9 fig10), and our own questions about images
 (truth noise-ceiling training-choices), or: images. Full size they need the
-results of `taskorder run configs/...` on a GPU: tables of them are in
-results/tables, and --partial draws what is there. --quick trains small networks
-on real data (taskorder data get fashion-mnist cifar10) in a few minutes.
+results of `taskorder run configs/...` on a GPU. A clone of the repository has
+them all in results/tables; elsewhere --partial draws what is there. --quick
+trains small networks on real data (taskorder data get fashion-mnist cifar10) in
+a few minutes.
 
 Each writes NAME.json (the numbers), NAME.png and NAME.svg into the results
 folder and prints what it claims and what was found. Numbers that are there
