@@ -66,5 +66,6 @@ def walk(steps, hot, cold, members, error, order, pos, v, f, C, A, Phi, precedes
             spent += 1000.0 + n * n
             if error < best:
                 best = error
-                best_order[:] = order
+                for w in range(n):
+                    best_order[w] = order[w]
     return error, best, spent

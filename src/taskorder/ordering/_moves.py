@@ -36,7 +36,8 @@ def price(i, error, order, pos, v, f, C, A, Phi, precedes, cost, z, d, u):
     for c in range(k):
         u[c] = v[i, c]
         d[c] = f[i, c] + v[i, c] * own[i]
-    z[:] = own
+    for s in range(n):  # slices take seconds to compile
+        z[s] = own[s]
     norm = own[i]
     hi = p
     while hi < n - 1:
@@ -62,7 +63,8 @@ def price(i, error, order, pos, v, f, C, A, Phi, precedes, cost, z, d, u):
     for c in range(k):
         u[c] = v[i, c]
         d[c] = f[i, c] + v[i, c] * own[i]
-    z[:] = own
+    for s in range(n):
+        z[s] = own[s]
     norm = own[i]
     scale = 0.0
     lo = p

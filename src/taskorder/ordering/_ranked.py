@@ -21,8 +21,8 @@ from taskorder.ordering._jit import njit
 
 COST = 2.0
 """What tightening costs for each open visit, in nodes."""
-LEAST = 5
-"""Fewer open visits are cheaper to list."""
+LEAST, FEW, SEEN = 5, 8, 32
+"""Fewer open visits are cheaper to list; up to `FEW` have little below them, unless so many nodes have been seen."""
 STEPS = 6
 """Steps of ascent at a node; three times as many where the parent has none to start from."""
 
@@ -182,7 +182,8 @@ def tighten(e, r, h, C, G, m, bound, goal, common, lam, begun, sign, front, back
     y, g, kept, first, last = work[3], work[4], work[5], work[6], work[7]
     steps, patience = (STEPS, 4) if begun else (3 * STEPS, 3 * STEPS)
     if not begun:
-        lam[:m] = common
+        for i in range(m):
+            lam[i] = common
     tally[0] += 1
     tally[1] += survivors(m, front, back, goal - bound)
     read_signs(m, x, inverse, goal - bound, sign, y)
@@ -213,7 +214,7 @@ def tighten(e, r, h, C, G, m, bound, goal, common, lam, begun, sign, front, back
 def pays(m, tally):
     """Whether to tighten at a node of m open visits: where the nodes below the children that it removed so far would
     have cost more, else now and then. tally: (n + 1, 4) by open visits; attempts, children before, after, nodes."""
-    if m < LEAST:
+    if m < LEAST or (m <= FEW and tally[m, 3] < SEEN):
         return False
     if tally[m, 0] < 8 + tally[m, 3] // 256:
         return True
