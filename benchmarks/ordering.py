@@ -272,7 +272,9 @@ def compilation() -> list[dict]:
     """The first solve with an empty cache, then a hard one (20 tasks in clusters), against both with a full cache."""
     code = (
         "from time import perf_counter as now; from taskorder import solve, chain; from instances import clusters\n"
-        "for matrix in chain(12, 0.8), clusters(20, 2): start = now(); solve(matrix); print(now() - start)"
+        "from resource import RUSAGE_SELF, getrusage\n"
+        "for matrix in chain(12, 0.8), clusters(20, 2): start = now(); solve(matrix); print(now() - start)\n"
+        "print(getrusage(RUSAGE_SELF).ru_maxrss / 1024)"
     )
     with tempfile.TemporaryDirectory() as cache:
         runs = [
@@ -281,8 +283,8 @@ def compilation() -> list[dict]:
             for _ in range(2)
         ]  # fmt: skip
     solves = [map(float, run.stdout.split()) for run in runs]
-    names = "first solve ever s", "then a hard one s", "first solve in a new process s", "then a hard one again s"
-    return [dict(zip(names, itertools.chain(*solves), strict=True))]
+    names = "cache", "first solve s", "then a hard one s", "peak MB"
+    return [dict(zip(names, (state, *seen), strict=True)) for state, seen in zip(("empty", "full"), solves, strict=True)]
 
 
 SECTIONS = {"listing": listing, "proof": proof, "moves": moves, "large": large, "growth": growth,
