@@ -282,9 +282,11 @@ def compilation() -> list[dict]:
                            cwd=Path(__file__).parent, env={**os.environ, "NUMBA_CACHE_DIR": cache})
             for _ in range(2)
         ]  # fmt: skip
-    solves = [map(float, run.stdout.split()) for run in runs]
-    names = "cache", "first solve s", "then a hard one s", "peak MB"
-    return [dict(zip(names, (state, *seen), strict=True)) for state, seen in zip(("empty", "full"), solves, strict=True)]
+    names = "first solve s", "then a hard one s", "peak MB"
+    return [
+        {"cache": state, **dict(zip(names, map(float, run.stdout.split()), strict=True))}
+        for state, run in zip(("empty", "full"), runs, strict=True)
+    ]
 
 
 SECTIONS = {"listing": listing, "proof": proof, "moves": moves, "large": large, "growth": growth,
