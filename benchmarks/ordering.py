@@ -231,11 +231,20 @@ def large(sizes_: tuple[int, ...] = (50, 200, 1000), limits: tuple[float, ...] =
     return rows
 
 
+def peak_memory() -> float:
+    """Megabytes; on Linux not ru_maxrss, which starts from the size of the parent process."""
+    status = Path("/proc/self/status")
+    if not status.exists():
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    fields = dict(line.split(":", 1) for line in status.read_text().splitlines())
+    return int(fields["VmHWM"].split()[0]) / 1024
+
+
 GROWTH = """
 import sys, time, json
 sys.path.insert(0, "benchmarks")
 from instances import factor
-from ordering import problem_of
+from ordering import peak_memory, problem_of
 from taskorder import solve
 from taskorder.ordering.clock import Clock
 from taskorder.machine import one_blas_thread
@@ -249,10 +258,7 @@ with one_blas_thread():
     order = search(problem, seed=0, clock=Clock(1e9), effort=1e-9)
     first = time.perf_counter() - start
 plan = solve(matrix, time_limit=10.0)
-# not ru_maxrss: that one starts from the size of the parent process
-status = dict(line.split(":", 1) for line in open("/proc/self/status"))
-memory = int(status["VmHWM"].split()[0]) / 1024
-print(json.dumps([first, problem.error(order) / plan.error, plan.seconds, plan.proven, memory]))
+print(json.dumps([first, problem.error(order) / plan.error, plan.seconds, plan.proven, peak_memory()]))
 """
 
 
@@ -269,24 +275,27 @@ def growth() -> list[dict]:
 
 
 def compilation() -> list[dict]:
-    """The first solve with an empty cache, then a hard one (20 tasks in clusters), against both with a full cache."""
-    code = (
-        "from time import perf_counter as now; from taskorder import solve, chain; from instances import clusters\n"
-        "from resource import RUSAGE_SELF, getrusage\n"
-        "for matrix in chain(12, 0.8), clusters(20, 2): start = now(); solve(matrix); print(now() - start)\n"
-        "print(getrusage(RUSAGE_SELF).ru_maxrss / 1024)"
-    )
-    with tempfile.TemporaryDirectory() as cache:
-        runs = [
-            subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
-                           cwd=Path(__file__).parent, env={**os.environ, "NUMBA_CACHE_DIR": cache})
-            for _ in range(2)
-        ]  # fmt: skip
-    names = "first solve s", "then a hard one s", "peak MB"
-    return [
-        {"cache": state, **dict(zip(names, map(float, run.stdout.split()), strict=True))}
-        for state, run in zip(("empty", "full"), runs, strict=True)
-    ]
+    """The first solve with an empty cache, then a hard one (20 tasks in clusters), against both with a full cache; and
+    memory at P = 1000, factor .3 k=P/2+1, likewise in processes of their own."""
+    rows = [{"cache": "empty"}, {"cache": "full"}]
+    for matrices, *names in (
+        ("chain(12, 0.8), clusters(20, 2)", "first solve s", "then a hard one s", "peak MB"),
+        ("factor(1000, 0.3, 501),", "P = 1000 s", "its peak MB"),
+    ):
+        code = (
+            "from time import perf_counter as now; from taskorder import solve, chain\n"
+            "from instances import clusters, factor; from ordering import peak_memory\n"
+            f"for matrix in {matrices}: start = now(); solve(matrix, time_limit=10); print(now() - start)\n"
+            "print(peak_memory())"
+        )
+        with tempfile.TemporaryDirectory() as cache:
+            for row in rows:
+                done = subprocess.run(
+                    [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+                    cwd=Path(__file__).parent, env={**os.environ, "NUMBA_CACHE_DIR": cache},
+                )  # fmt: skip
+                row |= zip(names, map(float, done.stdout.split()), strict=True)
+    return rows
 
 
 SECTIONS = {"listing": listing, "proof": proof, "moves": moves, "large": large, "growth": growth,
@@ -307,8 +316,7 @@ def main() -> None:
         rows = SECTIONS[name]()
         show(f"{name}: {SECTIONS[name].__doc__}", rows)
         save("ordering", {name: rows})
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(f"\npeak memory of this process {peak:.0f} MB; results in {RESULTS.name}/ordering.json")
+    print(f"\npeak memory of this process {peak_memory():.0f} MB; results in {RESULTS.name}/ordering.json")
 
 
 if __name__ == "__main__":

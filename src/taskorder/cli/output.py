@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 CANNOT_WRITE = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
+PIECE = 2**20
+"""Characters to print at once: the stream makes copies of what it prints."""
 
 
 def output_file(name: str | Path, *endings: str, inputs: Iterable[str | None] = ()) -> Path:
@@ -52,7 +54,8 @@ def write(text: str) -> int:
         say("error: cannot write to standard output: it is closed")
         return CANNOT_WRITE
     try:
-        print(text, end="", flush=True)
+        for start in range(0, max(1, len(text)), PIECE):  # even no text: what failed before shows only when one writes
+            print(text[start : start + PIECE], end="", flush=True)
     except BrokenPipeError:  # the reader (head, less) has seen enough
         _abandon(sys.stdout)
     except OSError as problem:

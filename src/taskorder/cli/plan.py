@@ -121,10 +121,10 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     result = replace(result, notes=(*notes, *result.notes))
     if watcher.interrupted:
         say("interrupted; this is the best found so far")
-    text = result.to_json() + "\n"
-    if not args.json:
-        text = page(lambda width: _drawn(result, options.get("weights"), width))
-    return INTERRUPTED if watcher.interrupted else 0, text
+    code = INTERRUPTED if watcher.interrupted else 0
+    if args.json:
+        return code, result.to_json() + "\n"
+    return code, page(lambda width: _drawn(result, options.get("weights"), width))
 
 
 def _drawn(result: Plan | Comparison, weights: Floats | None, width: int | None) -> tuple[Table, list[str]]:

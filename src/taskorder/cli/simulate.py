@@ -85,10 +85,10 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     result = dataclasses.replace(result, notes=result.notes + notes)
     if watcher.interrupted:
         say(f"interrupted after {result.num_seeds} of {args.seeds} seeds; these are their means")
-    text = result.to_json() + "\n"
-    if not args.json:
-        text = page(lambda width: (simulation_table(result, width), simulation_lines(result)))
-    return INTERRUPTED if watcher.interrupted else 0, text
+    code = INTERRUPTED if watcher.interrupted else 0
+    if args.json:
+        return code, result.to_json() + "\n"
+    return code, page(lambda width: (simulation_table(result, width), simulation_lines(result)))
 
 
 def _order(

@@ -38,7 +38,8 @@ class State:
 def carry(problem: Problem, order: Ints) -> tuple[Floats, Floats, Floats]:
     """C and G with their visits in order, and N = (I + U)^-1."""
     C, G = problem.C[np.ix_(order, order)], problem.G[np.ix_(order, order)]
-    N = lapack.dtrtri(np.triu(C, 1) + np.eye(len(C)), unitdiag=1)[0]
+    N = lapack.dtrtri(np.triu(C, 1), unitdiag=1)[0]
+    np.fill_diagonal(N, 1.0)  # LAPACK takes the ones for granted
     return C, G, N
 
 
@@ -50,18 +51,18 @@ def state(problem: Problem, order: Ints) -> State:
     end = h - v @ G
     pos = np.empty_like(order)
     pos[order] = np.arange(len(order))
-    Phi = N @ G @ N.T
-    A = -(N + N.T)
-    np.fill_diagonal(A, 0.0)
     grid = np.ix_(pos, pos)
+    Phi = np.ascontiguousarray((N @ G @ N.T)[grid])
+    A = np.ascontiguousarray(-(N + N.T)[grid])
+    np.fill_diagonal(A, 0.0)
     return State(
         error=problem.e - float(((h + end) * v).sum()),
         order=order.copy(),
         pos=pos,
         v=np.ascontiguousarray(v.T[pos]),
         f=np.ascontiguousarray((N @ end.T)[pos]),
-        A=np.ascontiguousarray(A[grid]),
-        Phi=np.ascontiguousarray(Phi[grid]),
+        A=A,
+        Phi=Phi,
     )
 
 

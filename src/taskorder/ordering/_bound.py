@@ -21,11 +21,9 @@ from taskorder.ordering._jit import njit
 from taskorder.ordering._lanes import WIDTH, add_product, load, splat, store, total
 
 NEVER = 1e300
-FAST = {"reassoc", "contract", "arcp", "nsz"}
-"""Fast arithmetic that still tells numbers from infinities and from what is no number."""
 
 
-@njit(error_model="numpy", fastmath=FAST)
+@njit(error_model="numpy")
 def least_value(K, m, X, x):
     """-b K^-1 b for K with b in its column m, minus NEVER when K is not safely positive definite; K is used up.
 
@@ -59,7 +57,7 @@ def least_value(K, m, X, x):
     return value
 
 
-@njit(error_model="numpy", fastmath=FAST)
+@njit(error_model="numpy")
 def multiply(C, m, x, out):
     """out <- C x for symmetric C."""
     w = C.shape[1]
@@ -70,7 +68,7 @@ def multiply(C, m, x, out):
         store(out, at, line)
 
 
-@njit(error_model="numpy", fastmath=FAST)
+@njit(error_model="numpy")
 def _at(r, h, C, G, m, lam, X, K, x):
     """`least_value` of K = G + (lam/2)(C + I), b = h + (lam/2) r, less its rounding."""
     w, half, size = K.shape[1], 0.5 * lam, 0.0
@@ -85,7 +83,7 @@ def _at(r, h, C, G, m, lam, X, K, x):
     return value - 1e-15 * m * m * size if value > -NEVER else value
 
 
-@njit(error_model="numpy", fastmath=FAST)
+@njit(error_model="numpy")
 def row_bound(r, h, C, G, m, lam, steps, least, need, X, K, x, s):
     """The row's part of the bound, -b K^-1 b, after at most `steps` Newton steps on lam: returns (part, lam).
 
@@ -140,7 +138,7 @@ def row_bound(r, h, C, G, m, lam, steps, least, need, X, K, x, s):
         lam = max(lam + step, 0.5 * (lam + wall))
 
 
-@njit(error_model="numpy", fastmath=FAST)
+@njit(error_model="numpy")
 def better_row_bound(r, h, C, G, m, lam, step, part, X, K, x):
     """`row_bound` with a better multiplier than lam, which gives `part`: lam + step, or nearer where that fails.
 
@@ -154,7 +152,7 @@ def better_row_bound(r, h, C, G, m, lam, step, part, X, K, x):
     return part, lam
 
 
-@njit(error_model="numpy", fastmath=FAST)
+@njit(error_model="numpy")
 def price_children(r, C, m, X, x, front, back, enough, work):
     """Add to front[j] and back[j] how much fixing j first or last raises this row's bound; work: (2, w) scratch.
 

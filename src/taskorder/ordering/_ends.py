@@ -18,7 +18,6 @@ with the depth d of a node and a row of r: slices would be counted in and out, b
 
 # mypy: disable-error-code="untyped-decorator, no-untyped-def"
 
-from taskorder.ordering._bound import FAST
 from taskorder.ordering._jit import njit
 from taskorder.ordering._lanes import WIDTH, add_product, blocks, load, ratio, splat, store, total
 
@@ -32,7 +31,7 @@ def room(m):
     return 4 * m * WIDTH * blocks(m)
 
 
-@njit(error_model="numpy", fastmath=FAST)
+@njit(error_model="numpy")
 def survey(m, d, row, r, C, X, x, S, at, gap, size, scale):
     """Gaps and Gram matrix from scratch, for row `row` of the node at depth d; X, x: as `row_bound` leaves them."""
     w, wide = WIDTH * blocks(m), C.shape[2]
@@ -65,7 +64,7 @@ def survey(m, d, row, r, C, X, x, S, at, gap, size, scale):
             size[d, row, end, i] = scale[d, row, end, i] = S[at + (end * m + i) * 2 * w + end * w + i]
 
 
-@njit(error_model="numpy", fastmath=FAST)
+@njit(error_model="numpy")
 def rises(m, d, row, gap, size, scale, front, back):
     """Add to front[d, j] and back[d, j] how much fixing j first or last raises the bound."""
     for j in range(m):
@@ -74,7 +73,7 @@ def rises(m, d, row, gap, size, scale, front, back):
         back[d, j] += gap[d, row, 1, j] ** 2 / t if t > SPOILED * scale[d, row, 1, j] else 0.0
 
 
-@njit(error_model="numpy", fastmath=FAST)
+@njit(error_model="numpy")
 def foresee(end, j, m, d, row, r, C, S, at, gap, size, scale, front, back):
     """Gaps, sizes and `rises` of the child that meets condition (end, j), at depth d + 1 and in its indices.
 
@@ -129,7 +128,7 @@ def fewest(m, d, front, back, cut):
     return min(few, many)
 
 
-@njit(error_model="numpy", fastmath=FAST)
+@njit(error_model="numpy")
 def meet(end, j, m, d, row, C, S, at, size, to, u):
     """The Gram matrix after condition (end, j), at `to`; u: scratch as long as a row."""
     last, similar = m - 1, (d * C.shape[1] + j) * C.shape[2]
@@ -165,7 +164,7 @@ def meet(end, j, m, d, row, C, S, at, size, to, u):
                     S[new + w2 + j] += c * u[w + last] + drop * C[d, j, last]
 
 
-@njit(error_model="numpy", fastmath=FAST)
+@njit(error_model="numpy")
 def promise(m, d, row, r, S, at, gap, s):
     """(Newton's step on the multiplier, what it promises to add to the bound); s: scratch."""
     w, slope, curvature = WIDTH * blocks(m), 0.0, 0.0

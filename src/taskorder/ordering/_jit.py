@@ -8,11 +8,12 @@ import numba
 def njit(**options):
     """numba.njit with nogil and a cache beside the source; without a cache where numba finds no writable folder.
 
-    Kernels become part of those that call them. Otherwise the process that compiles calls other copies of them than
-    later ones, which read the cache: optimized once, not twice, and so with other rounding, which annealing and ties
-    turn into other orders. Compiling takes nearly half as long again.
+    The process that compiles calls other copies of the kernels inside kernels than later ones, which read the cache:
+    optimized once, not twice. Both must round alike, since annealing and ties turn a last digit into another order. So
+    a kernel with fast arithmetic becomes part of its callers. That takes time and memory to compile: large kernels do
+    without, and sum in eights (_lanes.py).
     """
-    options |= {"nogil": True, "forceinline": True}
+    options |= {"nogil": True, "no_cfunc_wrapper": True, "forceinline": bool(options.get("fastmath"))}
 
     def compile_later(function):
         try:

@@ -1,7 +1,8 @@
 """Eight numbers as one, for kernels whose loops are too short for the compiler to see vector instructions in them.
 
 Matrices of n open visits have rows of `padded(n)` numbers, so that whole rows can be read in eights; what stands in the
-padding never reaches an answer. With NUMBA_DISABLE_JIT the eights are NumPy's, and no read may leave its array.
+padding never reaches an answer. Sums have a fixed order, and a product is added in one rounding where the processor can
+do so. With NUMBA_DISABLE_JIT the eights are NumPy's, and no read may leave its array.
 """
 
 # mypy: disable-error-code="untyped-decorator, no-untyped-def, misc, no-untyped-call, attr-defined"
@@ -16,7 +17,6 @@ from taskorder.ordering._jit import njit
 
 WIDTH = 8
 _VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
-_FLAGS = ("reassoc", "contract", "nsz")
 
 
 class Lanes(types.Type):
@@ -90,8 +90,9 @@ def add_product(typing, total, left, right):
     """total + left * right, number by number."""
 
     def generate(context, builder, signature, args):
-        product = builder.fmul(args[1], args[2], flags=_FLAGS)
-        return builder.fadd(args[0], product, flags=_FLAGS)
+        kind = ir.FunctionType(_VECTOR, 3 * [_VECTOR])
+        fused = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fmuladd.v{WIDTH}f64")
+        return builder.call(fused, [args[1], args[2], args[0]])
 
     return LANES(LANES, LANES, LANES), generate
 
@@ -101,9 +102,13 @@ def total(typing, value):
     """The sum of the eight."""
 
     def generate(context, builder, signature, args):
-        kind = ir.FunctionType(ir.DoubleType(), [ir.DoubleType(), _VECTOR])
-        reduce = cgutils.get_or_insert_function(builder.module, kind, f"llvm.vector.reduce.fadd.v{WIDTH}f64")
-        return builder.call(reduce, [ir.Constant(ir.DoubleType(), 0.0), args[0]], fastmath=_FLAGS)
+        (value,), width = args, WIDTH
+        while width > 1:
+            width //= 2
+            kind = ir.VectorType(ir.IntType(32), width)
+            halves = (ir.Constant(kind, list(range(start, start + width))) for start in (0, width))
+            value = builder.fadd(*(builder.shuffle_vector(value, value, half) for half in halves))
+        return builder.extract_element(value, ir.Constant(ir.IntType(32), 0))
 
     return types.float64(LANES), generate
 
@@ -113,7 +118,7 @@ def ratio(typing, left, right, least):
     """left / right, number by number; 0 where `right` is not above `least`."""
 
     def generate(context, builder, signature, args):
-        quotient, zero = builder.fdiv(args[0], args[1], flags=_FLAGS), ir.Constant(_VECTOR, [0.0] * WIDTH)
+        quotient, zero = builder.fdiv(args[0], args[1]), ir.Constant(_VECTOR, [0.0] * WIDTH)
         return builder.select(builder.fcmp_ordered(">", args[1], args[2]), quotient, zero)
 
     return LANES(LANES, LANES, LANES), generate

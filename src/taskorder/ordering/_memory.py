@@ -11,7 +11,7 @@ have spoiled the bound (negative: no bound), then 1 / M_jj and 1 / (C M C)_jj in
 
 import numpy as np
 
-from taskorder.ordering._bound import FAST, NEVER, row_bound
+from taskorder.ordering._bound import NEVER, row_bound
 from taskorder.ordering._ends import SPOILED
 from taskorder.ordering._jit import njit
 from taskorder.ordering._lanes import WIDTH, add_product, blocks, load, splat, store, total
@@ -54,7 +54,7 @@ def make_room(m, a, b, c, length, keys, places, filled):
     return at
 
 
-@njit(error_model="numpy", fastmath=FAST)
+@njit(error_model="numpy")
 def tabulate(m, visits, r, h, lam, steps, need, C, G, at_G, table, at, C_open, G_open, X, K, x, s):
     """Write the entry of the open `visits`; the multiplier is `lam`, or tuned for r and h in some steps from there.
 
@@ -92,7 +92,7 @@ def tabulate(m, visits, r, h, lam, steps, need, C, G, at_G, table, at, C_open, G
     table[at + 1] = EPS * m * size
 
 
-@njit(error_model="numpy", fastmath=FAST)
+@njit(error_model="numpy")
 def price_first(m, r, h, table, at, pull, x, front):
     """front[j] <- how much fixing j first raises the bound; returns what the open visits take off the error at most.
 
@@ -113,7 +113,7 @@ def price_first(m, r, h, table, at, pull, x, front):
     return total(value) * (1.0 + table[at + 1])
 
 
-@njit(error_model="numpy", fastmath=FAST)
+@njit(error_model="numpy")
 def fertile(j, m, cut, r, x, table, at, over, rest):
     """Whether another visit can follow the j-th open one for less than `cut` more, as far as this entry tells.
 
@@ -136,7 +136,7 @@ def fertile(j, m, cut, r, x, table, at, over, rest):
     return alive > 1
 
 
-@njit(error_model="numpy", fastmath=FAST)
+@njit(error_model="numpy")
 def price_last(m, r, table, at, pull, x, back, miss):
     """back[j] <- how much fixing j last raises the bound; returns its slope by the multiplier; miss: see `promise`."""
     w, zero, slope = WIDTH * blocks(m), splat(0.0), splat(0.0)
@@ -154,7 +154,7 @@ def price_last(m, r, table, at, pull, x, back, miss):
     return 0.5 * total(slope)
 
 
-@njit(error_model="numpy", fastmath=FAST)
+@njit(error_model="numpy")
 def promise(m, slope, table, at, miss, s):
     """What Newton's step on the multiplier promises to add to the bound; miss = (C + I) x - r, s: scratch."""
     w, curvature = WIDTH * blocks(m), 0.0

@@ -16,7 +16,7 @@ divides the nodes by 5 to 70.
 
 import numpy as np
 
-from taskorder.ordering._bound import FAST, NEVER, least_value, price_children
+from taskorder.ordering._bound import NEVER, least_value, price_children
 from taskorder.ordering._jit import njit
 
 COST = 2.0
@@ -27,7 +27,7 @@ STEPS = 6
 """Steps of ascent at a node; three times as many where the parent has none to start from."""
 
 
-@njit(error_model="numpy", fastmath=FAST)
+@njit(error_model="numpy")
 def read_signs(m, x, inverse, gap, sign, y):
     """sign[i] <- the sign of v_i in every completion within `gap` of the bound, where it is 0 so far and can be told;
     y[i] <- about |v_i|. True when a sign is new. inverse: the diagonal of K^-1."""
@@ -43,7 +43,7 @@ def read_signs(m, x, inverse, gap, sign, y):
     return news
 
 
-@njit(error_model="numpy", fastmath=FAST)
+@njit(error_model="numpy")
 def _form(C, G, m, lam, sign, y, K):
     """K <- the matrix of the quadratic form."""
     for i in range(m):
@@ -64,7 +64,7 @@ def _form(C, G, m, lam, sign, y, K):
             K[i, j] = K[j, i]
 
 
-@njit(error_model="numpy", fastmath=FAST)
+@njit(error_model="numpy")
 def _ascent(r, C, m, lam, sign, y, x, g):
     """g <- a supergradient of the bound; returns its squared length."""
     for i in range(m):
@@ -95,7 +95,7 @@ def _ascent(r, C, m, lam, sign, y, x, g):
     return length
 
 
-@njit(error_model="numpy", fastmath=FAST)
+@njit(error_model="numpy")
 def _value(r, h, G, m, lam, K, X, x):
     """-b K^-1 b with b = h + lam r / 2, and x = K^-1 b; minus NEVER when K is not safely positive definite."""
     size = 0.0
@@ -107,7 +107,7 @@ def _value(r, h, G, m, lam, K, X, x):
     return value - 1e-15 * m * m * size if value > -NEVER else value
 
 
-@njit(error_model="numpy", fastmath=FAST)
+@njit(error_model="numpy")
 def _climb(r, h, C, G, m, common, lam, sign, y, steps, patience, need, K, X, x, g, kept):
     """-b K^-1 b after at most `steps` steps of ascent on lam, which is overwritten; X and x belong to the result.
 

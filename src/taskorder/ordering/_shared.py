@@ -9,7 +9,7 @@ serves all that share an entry: that of the node that came first, or of the late
 
 import numpy as np
 
-from taskorder.ordering._bound import FAST, NEVER
+from taskorder.ordering._bound import NEVER
 from taskorder.ordering._jit import njit
 from taskorder.ordering._lanes import WIDTH, add_product, load, padded, splat, store
 from taskorder.ordering._memory import fertile, find, make_room, price_first, price_last, promise, tabulate
@@ -23,7 +23,7 @@ MAX_ENDED, BITS = 20, 6
 """Endings up to this long fit into a key: two words, so many bits a visit."""
 
 
-@njit(error_model="numpy", fastmath=FAST)
+@njit(error_model="numpy")
 def step(at_front, j, d, m, at_G, e, r, h, visits, C, G):
     """State d + 1 <- state d after its j-th open visit, of m, comes first or last; an ending changes G as well."""
     a, w = visits[d, j], C.shape[1]

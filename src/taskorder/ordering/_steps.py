@@ -17,7 +17,7 @@ from taskorder.ordering._jit import njit
 from taskorder.ordering._lanes import WIDTH, add_product, load, splat, store
 
 
-@njit(error_model="numpy", fastmath=True)
+@njit(error_model="numpy")
 def visit_first(j, m, d, e, r, h, C, G, keep):
     """State d + 1 <- state d (m open visits) after visiting its position j next; the last takes the place of j."""
     last = m - 1
@@ -42,7 +42,7 @@ def visit_first(j, m, d, e, r, h, C, G, keep):
         C[d + 1, i, j], G[d + 1, i, j] = C[d, a, last], G[d, a, last]
 
 
-@njit(error_model="numpy", fastmath=True)
+@njit(error_model="numpy")
 def fix_last(j, m, d, e, r, h, C, G, keep):
     """State d + 1 <- state d (m open visits) after fixing its position j last; the last one takes the place of j."""
     last = m - 1
@@ -73,7 +73,7 @@ def fix_last(j, m, d, e, r, h, C, G, keep):
         C[d + 1, i, j], G[d + 1, i, j] = C[d, a, last], G[d, a, last] - c * G[d, j, last] - g * C[d, j, last]
 
 
-@njit(error_model="numpy", fastmath=True)
+@njit(error_model="numpy", fastmath={"contract"})
 def finish(m, e, r, h, C, G, keep, before, best, tail):
     """Try every allowed order of the last m <= 3 visits; tail <- the best one below `best`, whose error is returned."""
     one = np.uint64(1)
@@ -109,7 +109,7 @@ def finish(m, e, r, h, C, G, keep, before, best, tail):
     return best
 
 
-@njit(error_model="numpy", fastmath=True)
+@njit(error_model="numpy")
 def order_error(e, r, h, C, G, order):
     """Error after visiting `order`; r and h are used up."""
     for j in order:

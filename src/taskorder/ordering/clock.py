@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -85,6 +86,8 @@ class Clock:
             yield
         finally:
             event.unregister("numba:compile", stopwatch)  # type: ignore[no-untyped-call]
+            if self.compiling:
+                gc.collect()  # the compiler leaves some 25 MB in cycles
 
 
 class _Share(Clock):

@@ -116,7 +116,7 @@ def plan_for(
         names=question.names,
         error=error,
         task_errors=tuple(path[-1].tolist()),
-        error_path=tuple(tuple(row) for row in path.tolist()),
+        error_path=tuple(tuple(row.tolist()) for row in path),
         rule=rule,
         lower_bound=bound,
         proven=answer.proven,
