@@ -275,12 +275,11 @@ def growth() -> list[dict]:
 
 
 def compilation() -> list[dict]:
-    """The first solve with an empty cache, then a hard one (20 tasks in clusters), against both with a full cache; and
-    memory at P = 1000, factor .3 k=P/2+1, likewise in processes of their own."""
+    """A first solve, then a hard one (20 in clusters), and one of 1000 tasks (factor .3 k=P/2+1) in another process."""
     rows = [{"cache": "empty"}, {"cache": "full"}]
     for matrices, *names in (
         ("chain(12, 0.8), clusters(20, 2)", "first solve s", "then a hard one s", "peak MB"),
-        ("factor(1000, 0.3, 501),", "P = 1000 s", "its peak MB"),
+        ("factor(1000, 0.3, 501),", "1000 tasks s", "1000 tasks MB"),
     ):
         code = (
             "from time import perf_counter as now; from taskorder import solve, chain\n"
