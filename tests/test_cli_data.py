@@ -19,9 +19,10 @@ from taskorder.datasets.check import contents_digest
 from taskorder.datasets.sources import SOURCES
 
 INTERRUPTIBLE = """
-import argparse, dataclasses, sys
+import argparse, dataclasses, signal, sys
 from taskorder.cli import data
 from taskorder.datasets.sources import SOURCES
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells let what runs in the background ignore it
 SOURCES["fashion-mnist"] = dataclasses.replace(SOURCES["fashion-mnist"], address=sys.argv[1])
 parser = argparse.ArgumentParser()
 data.add(parser.add_subparsers())
