@@ -215,8 +215,9 @@ class Search:
             error, cost, spent = walker.state.error, walker.cost, self.spent
             self.pull(arm, walker, steps)
             self.settle(walker, cost)
-            gain = (error - walker.state.error) / max(abs(walker.state.error), 1e-300)
-            arm.rate = 0.7 * arm.rate + gain / (self.spent - spent)
+            # A pull never makes an order worse, but summing its error again may, by rounding: not a negative gain.
+            gain = max(0.0, error - walker.state.error) / max(abs(walker.state.error), 1e-300)
+            arm.rate = 0.7 * arm.rate + gain / max(self.spent - spent, 1.0)
 
     def pull(self, arm: Arm, walker: Walker, steps: int) -> None:
         """Try one arm on one walker, whose order changes only for the better."""
