@@ -28,15 +28,16 @@ import jax.numpy as jnp
 import numpy as np
 from common import save, show
 
-from taskorder.neural import runs, settings
-from taskorder.neural.cnn import cnn
-from taskorder.neural.evaluate import evaluate
-from taskorder.neural.nets import Net, mlp
-from taskorder.neural.ops import CONV_FORMS, _seconds, conv_form
-from taskorder.neural.pools import make_pool
-from taskorder.neural.train import Pool, Recipe, as_floats, cross_entropy, gradient_step, start, train_task
-from taskorder.neural.tree import Curriculum, train_orders
-from taskorder.store import Store
+from taskorder.engine.cnn import cnn
+from taskorder.engine.evaluate import evaluate
+from taskorder.engine.nets import Net, mlp
+from taskorder.engine.ops import CONV_FORMS, _seconds, conv_form
+from taskorder.engine.pools import make_pool
+from taskorder.engine.train import Pool, Recipe, as_floats, cross_entropy, gradient_step, start, train_task
+from taskorder.engine.tree import Curriculum, train_orders
+from taskorder.runs import settings
+from taskorder.runs import task_sets as runs
+from taskorder.runs.store import Store
 
 SHAPES = {"mlp": (28, 28, 1), "cnn": (32, 32, 3)}
 ON_CPU = jax.default_backend() == "cpu"

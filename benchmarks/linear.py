@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 from common import save, seconds, show
 
+from reproduction import load
 from taskorder import random_correlation
-from taskorder.execute.local import run
-from taskorder.experiments import load
 from taskorder.linear.gram import boundary_errors, trajectories
 from taskorder.linear.plain import errors
 from taskorder.linear.tasks import LinearTasks, sample_tasks
 from taskorder.machine import one_blas_thread
-from taskorder.store import Store
+from taskorder.runs.local import run
+from taskorder.runs.store import Store
 
 NUM_ORDERS = 106
 PLAIN_ORDERS = 3

@@ -68,7 +68,7 @@ SUBJECTS = {
     "kernels": Subject(sorted((PACKAGE / "ordering").glob("_[!_j]*.py")), ["tests/ordering"], compiled=False),
     "store": Subject(
         [PACKAGE / "store.py"],
-        [*(f"tests/test_store{part}.py" for part in ("", "_files", "_pages")), "tests/execute/test_local.py"],
+        [*(f"tests/runs/test_store{part}.py" for part in ("", "_files", "_pages")), "tests/runs/test_local.py"],
     ),
 }
 

@@ -94,9 +94,9 @@ def proof() -> list[dict]:
 
 def moves() -> list[dict]:
     """Pricing one insertion against one full evaluation by the recursion (both compiled)."""
-    from taskorder.ordering._blocks import state
-    from taskorder.ordering._moves import price
-    from taskorder.ordering._steps import order_error
+    from taskorder.ordering.kernels.blocks import state
+    from taskorder.ordering.kernels.moves import price
+    from taskorder.ordering.kernels.steps import order_error
 
     rows = []
     for size in (50, 200, 1000):

@@ -2,7 +2,7 @@
 
 python benchmarks/ray_scaling.py [overhead] [scaling] [memory] [reading] [model] [--million]
 
-The baseline is the same sweep in this process (execute/local.py). Warm-up (starting workers, compiling) is timed apart.
+The baseline is the same sweep in this process (runs/local.py). Warm-up (starting workers, compiling) is timed apart.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from common import RESULTS, save, show
 
 from taskorder.cli import main as main_of_taskorder
 from taskorder.datasets import load
-from taskorder.execute import local, ray
-from taskorder.execute.cluster import LOCAL, Share
-from taskorder.execute.head import need_ray
-from taskorder.execute.sweep import parts
-from taskorder.execute.training import Training
-from taskorder.neural import runs, settings
 from taskorder.records import RunSpec
-from taskorder.store import Store
+from taskorder.runs import local, ray, settings
+from taskorder.runs import task_sets as runs
+from taskorder.runs.cluster import LOCAL, Share
+from taskorder.runs.head import need_ray
+from taskorder.runs.store import Store
+from taskorder.runs.sweep import parts
+from taskorder.runs.training import Training
 
 ENGINE = settings.Config(num_sets=16, num_tasks=3, epochs=5)
 

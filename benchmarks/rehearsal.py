@@ -6,8 +6,8 @@
     python benchmarks/rehearsal.py --plans --sets 50-99     is the confidence of plan(...) right?
     python benchmarks/rehearsal.py --dataset digits --share 0.2 --sets 0-24     development, and again with --plans
 
-The truth is a store of `taskorder run configs/DATASET.toml`: all orders of every task set, on all the data, tested on
-test data. A rehearsal sees 1 % of the training data and nothing else. What it learns is kept (--keep), so that looking
+The truth is a store of `taskorder run reproduction/configs/DATASET.toml`: all orders of every task set, on all the
+data, tested on test data. A rehearsal sees 1 % of the training data and nothing else. What it learns is kept (--keep), so that looking
 again costs nothing. A gain is the test accuracy of the chosen order minus the mean over all orders, in points;
 intervals are bootstrapped over task sets. `ceiling` is the best order of a full run with another seed, where the store
 has one.
@@ -32,22 +32,22 @@ from jax import Array, lax
 
 from taskorder.datasets import load
 from taskorder.datasets.split import lookup_table, task_indices
+from taskorder.engine.compiled import keep_compiled
+from taskorder.engine.nets import Net
+from taskorder.engine.train import Pool, Recipe, as_floats
+from taskorder.engine.tree import Curriculum, Node, tasks_of, walk
 from taskorder.learners.jax import JaxLearner
-from taskorder.neural import runs
-from taskorder.neural.compiled import keep_compiled
-from taskorder.neural.estimates import task_pool
-from taskorder.neural.nets import Net
-from taskorder.neural.settings import tables_of
-from taskorder.neural.train import Pool, Recipe, as_floats
-from taskorder.neural.tree import Curriculum, Node, tasks_of, walk
 from taskorder.ordering.candidates import pairwise_order, similarity_orders
 from taskorder.planning.plan import plan
+from taskorder.planning.rehearsal import Rehearsal
 from taskorder.planning.score import combined_score
 from taskorder.records import RunSpec
-from taskorder.rehearsal import Rehearsal
-from taskorder.similarity.transfer import similarity_from, transfer_ratios, transfer_similarity
+from taskorder.runs import task_sets as runs
+from taskorder.runs.estimates import task_pool
+from taskorder.runs.settings import tables_of
+from taskorder.runs.store import Store
 from taskorder.stats import bootstrap_interval
-from taskorder.store import Store
+from taskorder.tables.transfer import similarity_from, transfer_ratios, transfer_similarity
 from taskorder.task import Task
 
 KIND = "rehearsal.tables.1"

@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from taskorder.machine import one_blas_thread
-from taskorder.ordering._jit import njit
 from taskorder.ordering.clock import Clock
+from taskorder.ordering.kernels.jit import njit
 from taskorder.ordering.problem import Problem
 from taskorder.ordering.search import search
 

@@ -51,8 +51,8 @@ def main() -> None:
     """Ask for all transfer losses and print the plan."""
     from taskorder import solve
     from taskorder.learners import CommandLearner
-    from taskorder.pilot import transfer_table
-    from taskorder.similarity.transfer import bounded
+    from taskorder.planning.pilot import transfer_table
+    from taskorder.tables.transfer import bounded
     from taskorder.task import Task
 
     with tempfile.TemporaryDirectory() as folder:

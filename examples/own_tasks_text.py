@@ -18,8 +18,8 @@ from sklearn.neural_network import MLPClassifier
 
 from taskorder import solve
 from taskorder.learners import SklearnLearner, learn_orders
-from taskorder.pilot import pilot_sample, transfer_table
-from taskorder.similarity.transfer import bounded
+from taskorder.planning.pilot import pilot_sample, transfer_table
+from taskorder.tables.transfer import bounded
 from taskorder.task import Task
 
 TOPICS = {

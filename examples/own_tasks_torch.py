@@ -17,8 +17,8 @@ import torch
 from taskorder import solve
 from taskorder.datasets.images import read_images
 from taskorder.learners import TorchLearner, learn_orders
-from taskorder.pilot import pilot_sample, transfer_table
-from taskorder.similarity.transfer import bounded
+from taskorder.planning.pilot import pilot_sample, transfer_table
+from taskorder.tables.transfer import bounded
 from taskorder.task import Task, share_labels
 
 NUM_RANDOM = 3

@@ -1,6 +1,6 @@
 """The first picture of the README: one set of tasks learned in every order, sorted, with the rules marked.
 
-python examples/readme_figure.py results/tables/fashion-mnist.json docs/orders.png
+python examples/readme_figure.py reproduction/results/tables/fashion-mnist.json docs/orders.png
 
 The task set is the one whose best order leads the mean order by the median over all sets of the store: neither a lucky
 nor an unlucky example. Rules choose by zero-shot transfer to test data.
@@ -16,11 +16,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from taskorder.experiments._image_scores import rule_orders
-from taskorder.experiments._image_truth import Truth, truth_of
-from taskorder.neural.kept import load_kept
+from reproduction._image_scores import rule_orders
+from reproduction._image_truth import Truth, truth_of
 from taskorder.plots.style import ROLES, settings
-from taskorder.store import Store
+from taskorder.runs.archive import load_kept
+from taskorder.runs.store import Store
 
 RULES = ("periphery-to-core", "max-path", "optimal", "min-path", "core-to-periphery")
 NAMES = {"max-path": "max-path", "optimal": "closed-form optimum"}

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from taskorder.theory import graphs
-from taskorder.theory.error import closed_form_error
+from taskorder.theory.closed_form import closed_form_error
 
 CASES = {
     "chain-5": ("chain", 5, 0.7),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from taskorder import chain, final_error, perturbation, random_correlation, ring
-from taskorder.theory.error import closed_form_error
+from taskorder.theory.closed_form import closed_form_error
 from taskorder.theory.random_orders import listed_errors
 
 

@@ -70,7 +70,7 @@ WRITING = {
 }  # fmt: skip
 
 SLOW = ("pilot", "run", "reproduce")
-"""Their stores on a full disk: tests/test_store_files.py and tests/test_cli_run.py."""
+"""Their stores on a full disk: tests/runs/test_store_files.py and tests/cli/test_run.py."""
 
 DRIVER = """
 import contextlib, io, json, os, resource, sys
@@ -222,9 +222,9 @@ def test_several_processes_share_a_store(tmp_path):
     """Four processes with the same sixty runs: all are there, each was run once, and readers never see half of one."""
     script = (
         "import os, sys, time\n"
-        "from taskorder.execute.local import complete\n"
+        "from taskorder.runs.local import complete\n"
         "from taskorder.records import RunSpec\n"
-        "from taskorder.store import Store\n"
+        "from taskorder.runs.store import Store\n"
         "log = os.open(sys.argv[2], os.O_WRONLY | os.O_APPEND | os.O_CREAT)\n"
         "def work(specs):\n"
         "    os.write(log, b''.join(b'%d\\n' % spec.params['x'] for spec in specs))\n"
@@ -238,7 +238,7 @@ def test_several_processes_share_a_store(tmp_path):
     path, log = tmp_path / "s", tmp_path / "log"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     workers = [subprocess.Popen([sys.executable, "-c", script, path, log], env=environment) for _ in range(4)]
-    from taskorder.store import Store
+    from taskorder.runs.store import Store
 
     seen = 0
     while any(worker.poll() is None for worker in workers):

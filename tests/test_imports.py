@@ -14,17 +14,19 @@ import taskorder
 
 PACKAGE = Path(taskorder.__file__).parent
 LAYERS = [
-    {"_version", "records", "figuredata", "checks", "files", "machine", "task", "typed"},
-    {"theory", "metrics", "stats", "store", "portable"},
-    {"similarity", "datasets", "adapters"},
+    {"_version", "records", "checks", "files", "machine", "typed", "metrics", "stats"},
+    {"task", "portable"},
+    {"theory"},
     {"ordering"},
+    {"tables"},
     {"linear"},
-    {"neural"},
+    {"datasets", "adapters"},
+    {"engine"},
+    {"runs"},
     {"learners"},
-    {"budget", "pilot", "rehearsal", "planning", "audit", "experiments"},
-    {"execute"},
+    {"planning"},
+    {"audit"},
     {"plots", "report", "explorer"},
-    {"reproduce"},
     {"cli", "__init__", "__main__"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
@@ -111,18 +113,18 @@ def test_imports_never_come_back():
 def test_the_walk_sees_imports_that_come_back():
     files = {
         ("__init__",): "",
-        ("pilot",): "from taskorder.planning import plan",
+        ("report",): "from taskorder.planning import plan",
         ("planning", "__init__"): "",
         ("planning", "plan"): "from taskorder.planning.score import score",
         ("planning", "score"): "if TYPE_CHECKING:\n    from taskorder.planning.plan import Study",
         ("planning", "budget"): "",
     }
     graph = needs(files)
-    assert graph["taskorder.pilot"] == {"taskorder.planning.plan"}
+    assert graph["taskorder.report"] == {"taskorder.planning.plan"}
     assert circle(graph) == circle(by_part(graph)) == []
-    back = needs({**files, ("planning", "budget"): "def f():\n    from ..pilot import x"})
+    back = needs({**files, ("planning", "budget"): "def f():\n    from ..report import x"})
     assert circle(back) == []
-    assert set(circle(by_part(back))) == {"pilot", "planning"}
+    assert set(circle(by_part(back))) == {"report", "planning"}
     mutual = needs({**files, ("planning", "score"): "def f():\n    from .plan import Study"})
     assert set(circle(mutual)) == {"taskorder.planning.plan", "taskorder.planning.score"}
 
@@ -147,14 +149,14 @@ def test_what_is_private_stays_at_home():
 
 
 def test_the_walk_sees_what_is_private():
-    names = {"taskorder.cli.render", "taskorder.similarity._arrays"}
+    names = {"taskorder.cli.render", "taskorder.tables._arrays"}
     source = (
-        "from taskorder.similarity import _arrays\nfrom taskorder.similarity._arrays import parse\n"
+        "from taskorder.tables import _arrays\nfrom taskorder.tables._arrays import parse\n"
         "from taskorder.cli.render import _table\nfrom taskorder import __version__\nfrom taskorder.cli import render"
     )
-    abroad = ["taskorder.similarity._arrays", "taskorder.similarity._arrays.parse", "taskorder.cli.render._table"]
+    abroad = ["taskorder.tables._arrays", "taskorder.tables._arrays.parse", "taskorder.cli.render._table"]
     assert foreign(ast.parse(source), ("taskorder", "cli"), names) == abroad
-    assert foreign(ast.parse(source), ("taskorder", "similarity"), names) == abroad[2:]
+    assert foreign(ast.parse(source), ("taskorder", "tables"), names) == abroad[2:]
 
 
 def test_commands_do_not_import_each_other():
@@ -170,7 +172,7 @@ def test_commands_do_not_import_each_other():
     [
         ("theory", "from taskorder.checks import Floats", 0),
         ("theory", "import taskorder.cli", 1),
-        ("theory", "def f():\n    from ..similarity import tables", 1),
+        ("theory", "def f():\n    from ..tables import files", 1),
         ("theory", "from taskorder.ordering import rules", 1),
         ("ordering", "from taskorder import solve", 1),
         ("ordering", "from taskorder import checks", 0),

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import taskorder
+from reproduction.reproduce import reproduce
 from taskorder.cli.inputs import called
 from taskorder.learners.named import named_learner
-from taskorder.reproduce import reproduce
-from taskorder.store import StoreError
+from taskorder.runs.store import StoreError
 
 PACKAGE = Path(taskorder.__file__).parent
 OPTION = re.compile(r"(?<![\w-])--[a-z]")

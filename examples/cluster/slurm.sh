@@ -3,7 +3,7 @@
 # first, and ends Ray with it. The store and the data folder are on a file system that the first machine sees; the
 # others get the data set from it through Ray.
 #
-#   sbatch --nodes=8 examples/cluster/slurm.sh configs/fashion-mnist.toml results/fashion-mnist.sqlite
+#   sbatch --nodes=8 examples/cluster/slurm.sh reproduction/configs/fashion-mnist.toml results/fashion-mnist.sqlite
 #
 # The same command again goes on where the time limit ended it. On machines with GPUs add --gpus-per-node=4 to sbatch and
 # GPUS_PER_WORKER=1 before it.

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from taskorder.linear.tasks import Sizes
     from taskorder.ordering.compare import compare
     from taskorder.ordering.solve import solve
-    from taskorder.pilot import TransferTable, pilot_sample, transfer_table
+    from taskorder.planning.pilot import TransferTable, pilot_sample, transfer_table
     from taskorder.planning.plan import Study, plan, study
     from taskorder.portable import PortableOrder
     from taskorder.records import Comparison, Plan, Repair, Simulation
-    from taskorder.similarity.tables import demo_similarity, read_similarity, write_similarity
+    from taskorder.tables.files import demo_similarity, read_similarity, write_similarity
     from taskorder.task import Task, align, share_labels
+    from taskorder.theory.closed_form import error_path, final_error, task_errors
     from taskorder.theory.correlation import random_correlation
-    from taskorder.theory.error import error_path, final_error, task_errors
     from taskorder.theory.graphs import chain, leaves, ring, tree
     from taskorder.theory.nearest import nearest_correlation
     from taskorder.theory.perturbation import perturbation
@@ -79,14 +79,14 @@ _HOMES = {
     "linear.tasks": ("Sizes",),
     "ordering.compare": ("compare",),
     "ordering.solve": ("solve",),
-    "pilot": ("TransferTable", "pilot_sample", "transfer_table"),
+    "planning.pilot": ("TransferTable", "pilot_sample", "transfer_table"),
     "planning.plan": ("Study", "plan", "study"),
     "portable": ("PortableOrder",),
     "records": ("Comparison", "Plan", "Repair", "Simulation"),
-    "similarity.tables": ("demo_similarity", "read_similarity", "write_similarity"),
+    "tables.files": ("demo_similarity", "read_similarity", "write_similarity"),
     "task": ("Task", "align", "share_labels"),
     "theory.correlation": ("random_correlation",),
-    "theory.error": ("error_path", "final_error", "task_errors"),
+    "theory.closed_form": ("error_path", "final_error", "task_errors"),
     "theory.graphs": ("chain", "leaves", "ring", "tree"),
     "theory.nearest": ("nearest_correlation",),
     "theory.perturbation": ("perturbation",),

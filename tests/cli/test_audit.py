@@ -10,7 +10,7 @@ import pytest
 
 from taskorder.cli import main
 from taskorder.records import RunSpec
-from taskorder.store import Store
+from taskorder.runs.store import Store
 
 WAYS = [">".join(map(str, way)) for way in itertools.permutations(range(3))]
 

@@ -8,10 +8,10 @@ from dataclasses import asdict, replace
 
 import pytest
 
-import taskorder.store
+import taskorder.runs.store
 from taskorder.cli import main
-from taskorder.neural import settings
-from taskorder.store import Store
+from taskorder.runs import settings
+from taskorder.runs.store import Store
 
 CONFIG = settings.Config(num_tasks=1)
 RESULT = {
@@ -69,8 +69,8 @@ def peak(words):
 )
 def test_memory_does_not_grow_with_the_store(tmp_path, monkeypatch, make, words, capfd):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(taskorder.store, "PAGE", 20)
-    monkeypatch.setattr(taskorder.store, "PIECE", 1000)
+    monkeypatch.setattr(taskorder.runs.store, "PAGE", 20)
+    monkeypatch.setattr(taskorder.runs.store, "PIECE", 1000)
     command, *options = words
     stores = [str(make(tmp_path / str(count), count)) for count in (200, 2000)]
     peak([command, stores[0], *options])  # imports
@@ -81,7 +81,7 @@ def test_memory_does_not_grow_with_the_store(tmp_path, monkeypatch, make, words,
 
 @pytest.mark.parametrize("count", [1, 2, 60])
 def test_all_failures_are_listed_in_one_document(tmp_path, count, capsys, monkeypatch):
-    monkeypatch.setattr(taskorder.store, "PAGE", 20)
+    monkeypatch.setattr(taskorder.runs.store, "PAGE", 20)
     path = str(store_of_one_config(tmp_path / "s", count))
     assert main(["status", path, "--json"]) == 0
     said = capsys.readouterr().out

@@ -6,10 +6,10 @@ from contextlib import contextmanager
 import pytest
 
 from taskorder.cli import onray
-from taskorder.execute import cluster, head
-from taskorder.execute.cluster import Share
-from taskorder.execute.head import HeadLost
 from taskorder.learners import LearnerError
+from taskorder.runs import cluster, head
+from taskorder.runs.cluster import Share
+from taskorder.runs.head import HeadLost
 
 SLOW_SECONDS = 1.5
 """Ray takes so long to let go: longer than the watch allows here, and than it waits between two looks."""

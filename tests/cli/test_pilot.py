@@ -326,7 +326,7 @@ def test_ctrl_c_keeps_what_is_done(here, capsys):
     process = subprocess.Popen(
         [sys.executable, "-m", "taskorder", "pilot", *words], stderr=subprocess.PIPE, text=True, env=environment
     )
-    from taskorder.store import Store
+    from taskorder.runs.store import Store
 
     deadline = time.monotonic() + 120
     kept = 0

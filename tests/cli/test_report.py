@@ -13,8 +13,8 @@ import pytest
 from taskorder.cli import main
 from taskorder.portable import PortableOrder
 from taskorder.records import RunSpec
-from taskorder.similarity.tables import write_similarity
-from taskorder.store import Store
+from taskorder.runs.store import Store
+from taskorder.tables.files import write_similarity
 
 NAMES = ("cats", "dogs", "owls", "a:b", "<script>")
 TABLE = 0.7 ** np.abs(np.subtract.outer(np.arange(5), np.arange(5)))

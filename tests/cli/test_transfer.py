@@ -7,8 +7,8 @@ import pytest
 
 from taskorder import solve
 from taskorder.cli import main
-from taskorder.similarity.tables import write_similarity
-from taskorder.similarity.transfer import accuracy_ratios, transfer_ratios, transfer_similarity
+from taskorder.tables.files import write_similarity
+from taskorder.tables.transfer import accuracy_ratios, transfer_ratios, transfer_similarity
 
 NAMES = ("cats", "dogs", "owls", "cars")
 LOSSES = np.array([[0.05, 0.3, 0.5, 0.9], [0.2, 0.1, 0.45, 0.7], [0.4, 0.5, 0.1, 1.0], [0.8, 0.75, 0.9, 0.02]])

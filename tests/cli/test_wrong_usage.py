@@ -5,8 +5,8 @@ import shlex
 import pytest
 
 from taskorder.cli import main
-from taskorder.neural import settings
-from taskorder.store import Store
+from taskorder.runs import settings
+from taskorder.runs.store import Store
 
 TABLE = "task,ants,bees,cats\nants,1,0.6,0.1\nbees,0.6,1,0.2\ncats,0.1,0.2,1\n"
 RESULT = {

@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
+from reproduction import fig2c
 from taskorder import error_path, final_error, random_correlation, solve, task_errors
-from taskorder.experiments import fig2c
 from taskorder.ordering.question import pose
 
 pytest.importorskip("playwright")

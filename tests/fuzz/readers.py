@@ -17,7 +17,7 @@ from pathlib import Path
 
 from taskorder import solve
 from taskorder.cli import main
-from taskorder.store import Store
+from taskorder.runs.store import Store
 
 from .mutate import Mutation, damaged, in_gzip, in_zip, odd_json, odd_npy, odd_store, odd_tar
 from .seeds import (
@@ -108,19 +108,19 @@ def command(*argv: str) -> Read:
 
 
 def table(path: Path) -> object:
-    from taskorder.similarity.tables import read_similarity
+    from taskorder.tables.files import read_similarity
 
     return read_similarity(path)
 
 
 def weights(path: Path) -> object:
-    from taskorder.similarity.tables import read_weights
+    from taskorder.tables.files import read_weights
 
     return read_weights(str(path), NAMES)
 
 
 def transfer_table(path: Path) -> object:
-    from taskorder.pilot import TransferTable
+    from taskorder.planning.pilot import TransferTable
 
     return TransferTable.from_json(path.read_text(encoding="utf-8-sig", errors="replace"))
 
@@ -129,8 +129,8 @@ def transfer_table(path: Path) -> object:
 
 
 def run_config(path: Path) -> object:
-    from taskorder.neural.config import read_config
-    from taskorder.neural.settings import specs
+    from taskorder.runs.config import read_config
+    from taskorder.runs.settings import specs
 
     found = specs(read_config(path))
     return len(found), [spec.digest for spec in itertools.islice(found, 5)]
@@ -234,7 +234,7 @@ def kept_description(path: Path) -> object:
 
 
 def _load_kept(folder: Path, description: bytes, numbers: bytes) -> object:
-    from taskorder.neural.kept import load_kept
+    from taskorder.runs.archive import load_kept
 
     (folder / "k.json").write_bytes(description)
     (folder / "k.csv.gz").write_bytes(numbers)
@@ -243,7 +243,7 @@ def _load_kept(folder: Path, description: bytes, numbers: bytes) -> object:
 
 
 def figure(path: Path) -> object:
-    from taskorder.reproduce import read, report_text
+    from reproduction.reproduce import read, report_text
 
     return report_text([read(path)], "results")
 

@@ -18,10 +18,10 @@ import numpy as np
 
 from taskorder import solve
 from taskorder.cli import main
-from taskorder.pilot import TransferTable
+from taskorder.planning.pilot import TransferTable
 from taskorder.portable import PortableOrder
 from taskorder.records import RunSpec
-from taskorder.store import Store
+from taskorder.runs.store import Store
 
 TABLE = ((1.0, 0.5, 0.2), (0.5, 1.0, 0.1), (0.2, 0.1, 1.0))
 NAMES = ("cats", "dogs", "red cars")
@@ -228,8 +228,8 @@ def feature_arrays() -> list[bytes]:
 
 @cache
 def stores() -> list[bytes]:
-    from taskorder.neural.settings import Config
-    from taskorder.neural.settings import specs as specs_of
+    from taskorder.runs.settings import Config
+    from taskorder.runs.settings import specs as specs_of
 
     config = Config(num_sets=2, num_tasks=3, num_seeds=2, epochs=1, fraction=0.2)
     ways = [way for length in range(4) for way in itertools.permutations(range(3), length)]
@@ -265,7 +265,7 @@ def stores() -> list[bytes]:
 @cache
 def kept() -> tuple[bytes, bytes]:
     """A description and its table."""
-    from taskorder.neural.kept import write_kept
+    from taskorder.runs.archive import write_kept
 
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "s").write_bytes(stores()[0])

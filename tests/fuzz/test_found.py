@@ -7,17 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from reproduction.reproduce import read
 from taskorder.audit.reading import read_results
 from taskorder.cli import main
 from taskorder.datasets import load
-from taskorder.neural.config import read_config
-from taskorder.neural.kept import load_kept
-from taskorder.pilot import TransferTable
+from taskorder.planning.pilot import TransferTable
 from taskorder.portable import PortableOrder
 from taskorder.records import Plan, RunSpec
-from taskorder.reproduce import read
-from taskorder.similarity.tables import read_similarity
-from taskorder.store import Store
+from taskorder.runs.archive import load_kept
+from taskorder.runs.config import read_config
+from taskorder.runs.store import Store
+from taskorder.tables.files import read_similarity
 
 from . import fuzz, readers
 

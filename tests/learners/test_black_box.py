@@ -7,7 +7,7 @@ import time
 import pytest
 
 from taskorder.learners import CallableLearner, CommandLearner, LearnerError, learn_orders
-from taskorder.pilot import pilot_sample, transfer_table
+from taskorder.planning.pilot import pilot_sample, transfer_table
 from taskorder.task import Task
 
 SPORTS = [Task("tennis"), Task("squash"), Task("golf")]

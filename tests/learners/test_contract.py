@@ -37,9 +37,9 @@ def torch_mlp(epochs=5, **options):
 
 def jax_mlp(epochs=5):
     pytest.importorskip("jax")
+    from taskorder.engine.nets import mlp
+    from taskorder.engine.train import Recipe
     from taskorder.learners import JaxLearner
-    from taskorder.neural.nets import mlp
-    from taskorder.neural.train import Recipe
 
     return JaxLearner(mlp((64,), 2, (16,)), Recipe(epochs=epochs, learning_rate=3e-3))
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 pytest.importorskip("jax")
+from taskorder.engine.nets import mlp
+from taskorder.engine.pools import make_pool
+from taskorder.engine.single import single_tasks, transfer_tables
+from taskorder.engine.train import Recipe
 from taskorder.learners import JaxLearner, learn_orders
-from taskorder.neural.nets import mlp
-from taskorder.neural.pools import make_pool
-from taskorder.neural.single import single_tasks, transfer_tables
-from taskorder.neural.train import Recipe
-from taskorder.pilot import transfer_table
-from taskorder.similarity.transfer import transfer_ratios, transfer_similarity
+from taskorder.planning.pilot import transfer_table
+from taskorder.tables.transfer import transfer_ratios, transfer_similarity
 
 NET = mlp((64,), 2, (16,))
 
@@ -82,7 +82,7 @@ def test_a_pair_of_functions_will_do_and_a_misfit_is_named(digits):
 
 
 def test_a_task_smaller_than_a_batch_is_learned(digits):
-    from taskorder.pilot import pilot_sample
+    from taskorder.planning.pilot import pilot_sample
 
     learner = JaxLearner(NET, Recipe(epochs=60, learning_rate=1e-2))
     (small,) = pilot_sample(digits[:1], 3, keep_eval=False)

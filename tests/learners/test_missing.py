@@ -9,7 +9,7 @@ CODE = """
 import sys
 sys.modules[{package!r}] = None
 from taskorder import learners
-import taskorder.pilot
+import taskorder.planning.pilot
 learners.SklearnLearner, learners.CommandLearner
 try:
     learners.{name}(None)
@@ -33,6 +33,6 @@ def test_a_missing_package_is_named(package, name, message):
 
 
 def test_learners_load_no_package_before_they_are_used():
-    code = "import sys, taskorder.learners, taskorder.pilot; print({'jax', 'torch', 'sklearn'} & set(sys.modules))"
+    code = "import sys, taskorder.learners, taskorder.planning; print({'jax', 'torch', 'sklearn'} & {*sys.modules})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from taskorder.learners import LearnerError, Score, learn_orders
-from taskorder.store import Store
+from taskorder.runs.store import Store
 from taskorder.task import Task
 
 TASKS = [Task(name, [[0.0], [1.0]], [0, 1]) for name in "abc"]

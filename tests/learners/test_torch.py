@@ -1,7 +1,7 @@
 import pytest
 
 torch = pytest.importorskip("torch")
-from taskorder.learners import TorchLearner  # noqa: E402
+from taskorder.learners import TorchLearner
 
 
 def module():

@@ -7,8 +7,8 @@ A task that comes first is visited at its residual, v_j = r_j; after the last on
 import numpy as np
 import pytest
 
-from taskorder.ordering._bound import NEVER, price_children, row_bound
-from taskorder.ordering._lanes import padded
+from taskorder.ordering.kernels.bound import NEVER, price_children, row_bound
+from taskorder.ordering.kernels.lanes import padded
 
 LAM = 0.8
 

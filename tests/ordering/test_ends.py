@@ -28,8 +28,8 @@ def in_place(S, at, m):
 
 def stepped(problem, j, last):
     """The problem after visiting j next, or after fixing it last, with the last visit in the place of j."""
-    from taskorder.ordering._lanes import padded
-    from taskorder.ordering._steps import fix_last, visit_first
+    from taskorder.ordering.kernels.lanes import padded
+    from taskorder.ordering.kernels.steps import fix_last, visit_first
 
     m, keep = problem.size, np.zeros((2, problem.size), np.int64)
     e, keep[0] = np.array([problem.e, 0.0]), np.arange(m)
@@ -55,9 +55,9 @@ def test_steps_at_both_ends_keep_the_error_of_every_order(size, seed, ends):
 
 @given(st.integers(5, 18), st.integers(0, 10**6), st.floats(0.02, 2.0), st.lists(st.booleans(), min_size=1, max_size=4))
 def test_carried_prices_are_those_from_scratch(size, seed, lam, ends):
-    from taskorder.ordering._bound import NEVER, row_bound
-    from taskorder.ordering._ends import foresee, meet, promise, rises, room, survey
-    from taskorder.ordering._lanes import padded
+    from taskorder.ordering.kernels.bound import NEVER, row_bound
+    from taskorder.ordering.kernels.ends import foresee, meet, promise, rises, room, survey
+    from taskorder.ordering.kernels.lanes import padded
 
     now, rng = problem_of(correlation(size, seed)), np.random.default_rng(seed)
     w, scope, S = padded(size), now.e, np.zeros(5 * room(size))

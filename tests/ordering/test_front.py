@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from taskorder import chain
-from taskorder.ordering._front import TIE, Front, front, smallest
 from taskorder.ordering.clock import Clock
+from taskorder.ordering.kernels.front import TIE, Front, front, smallest
 from taskorder.ordering.problem import open_problem
 
 from .test_search import KINDS, allowed, best_of_all, make, plain_error

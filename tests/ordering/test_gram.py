@@ -4,10 +4,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taskorder import ring
-from taskorder.ordering._gram import beginnings, endings
-from taskorder.ordering._pairs import best_pair, measure, moments
 from taskorder.ordering.clock import Clock
 from taskorder.ordering.gram import Middle, balance, beginning_sets, prove_general
+from taskorder.ordering.kernels.gram import beginnings, endings
+from taskorder.ordering.kernels.pairs import best_pair, measure, moments
 from taskorder.ordering.listing import all_errors
 from taskorder.ordering.optimum import listed
 

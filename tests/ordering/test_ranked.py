@@ -21,9 +21,9 @@ def weak(size, seed, strength, signed):
 
 def tightened(problem, goal, common):
     """Bound and prices of the root: (with one multiplier, with one for each visit, its front, its back)."""
-    from taskorder.ordering._bound import NEVER, price_children, row_bound
-    from taskorder.ordering._lanes import padded
-    from taskorder.ordering._ranked import tighten
+    from taskorder.ordering.kernels.bound import NEVER, price_children, row_bound
+    from taskorder.ordering.kernels.lanes import padded
+    from taskorder.ordering.kernels.ranked import tighten
 
     n = problem.size
     w = padded(n)

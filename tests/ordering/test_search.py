@@ -10,8 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taskorder.machine import one_blas_thread
-from taskorder.ordering import _anneal, _blocks, _moves
 from taskorder.ordering.clock import Clock
+from taskorder.ordering.kernels import anneal as _anneal
+from taskorder.ordering.kernels import blocks as _blocks
+from taskorder.ordering.kernels import moves as _moves
 from taskorder.ordering.problem import Problem, open_problem
 from taskorder.ordering.rules import greedy
 from taskorder.ordering.search import crossed, first_order, search

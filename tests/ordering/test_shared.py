@@ -34,7 +34,7 @@ def clustered(size, seed):
 
 def searched(problem, start, limit, known, root=None):
     """(error, order) by `branch_shared` alone: what a slice leaves open is taken up again, lowest bound first."""
-    from taskorder.ordering._shared import branch_shared
+    from taskorder.ordering.kernels.shared import branch_shared
 
     precedes, images = symmetries(problem)
     limits, directions = masks(precedes), np.sign(images - np.arange(problem.size)).astype(np.int8)
@@ -88,7 +88,7 @@ def test_the_worst_order_where_there_is_no_bound(junk):
 @given(st.integers(5, 7), st.integers(0, 10**6), st.integers(1, 20))
 def test_bounds_of_what_is_left_open_are_true(size, seed, limit):
     """Also where the nodes of a batch come with floors of their own."""
-    from taskorder.ordering._shared import branch_shared
+    from taskorder.ordering.kernels.shared import branch_shared
 
     problem, orders = problem_of(correlation(size, seed)), all_orders(size)
     errors = problem.errors(orders)
@@ -111,8 +111,8 @@ def test_bounds_of_what_is_left_open_are_true(size, seed, limit):
 
 @given(st.integers(4, 18), st.integers(0, 10**6), st.floats(0.02, 2.0))
 def test_entries_price_both_ends(size, seed, lam):
-    from taskorder.ordering._lanes import padded
-    from taskorder.ordering._memory import entry_size, fertile, price_first, price_last, promise, tabulate
+    from taskorder.ordering.kernels.lanes import padded
+    from taskorder.ordering.kernels.memory import entry_size, fertile, price_first, price_last, promise, tabulate
 
     problem, wide = problem_of(correlation(size, seed)), padded(size)
     r, h, front, back, pull, miss, x, s = (np.zeros(wide) for _ in range(8))

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from taskorder.learners import SklearnLearner
-from taskorder.pilot import TransferTable
 from taskorder.planning import applicability
 from taskorder.planning.applicability import cautions
+from taskorder.planning.pilot import TransferTable
 from taskorder.planning.plan import plan
-from taskorder.rehearsal import Rehearsal
+from taskorder.planning.rehearsal import Rehearsal
 from taskorder.task import Task, align
 
 SIMILARITY = np.array([[1.0, 0.6, 0.2], [0.6, 1.0, 0.3], [0.2, 0.3, 1.0]])

@@ -7,15 +7,15 @@ import json
 import numpy as np
 import pytest
 
-from taskorder.budget import budget_of
 from taskorder.learners import CallableLearner
+from taskorder.planning.budget import budget_of
 from taskorder.planning.choice import predicted_errors, rule_order
 from taskorder.planning.confidence import FINE, MATTERS, NOISY
 from taskorder.planning.plan import plan, study
 from taskorder.planning.score import combined_score, dissimilar_neighbors, typicality_late
 from taskorder.records import Plan
 from taskorder.task import Task
-from taskorder.theory.error import final_error
+from taskorder.theory.closed_form import final_error
 from taskorder.theory.graphs import chain
 
 from .pupils import black_box, learner, names, turned

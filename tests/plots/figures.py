@@ -1,6 +1,6 @@
 """Small figures to draw."""
 
-from taskorder.figuredata import FigureData, Heatmap, Panel, Series
+from taskorder.plots.figuredata import FigureData, Heatmap, Panel, Series
 
 
 def make(*panels: Panel, name: str = "figure", columns: int = 0) -> FigureData:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgba
 
-from taskorder.figuredata import FigureData, Heatmap, Panel, Series
 from taskorder.plots.draw import draw, save
+from taskorder.plots.figuredata import FigureData, Heatmap, Panel, Series
 from taskorder.plots.style import CATEGORIES
 
 from .figures import everything, line, make, panel, texts
@@ -160,7 +160,7 @@ def test_without_matplotlib_the_message_says_how_to_get_it(monkeypatch):
 
 def test_importing_the_renderer_loads_no_matplotlib_and_drawing_no_pyplot():
     code = (
-        "import sys, taskorder.plots.draw as d; from taskorder.figuredata import *;"
+        "import sys, taskorder.plots.draw as d; from taskorder.plots.figuredata import *;"
         "print('matplotlib' in sys.modules);"
         "d.draw(FigureData('a', 'a', (Panel('', '', ''),), (), {})); print('matplotlib.pyplot' in sys.modules)"
     )

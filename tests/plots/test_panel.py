@@ -6,8 +6,8 @@ import itertools
 import numpy as np
 import pytest
 
-from taskorder.figuredata import Heatmap, Panel, Series
 from taskorder.plots.draw import draw
+from taskorder.plots.figuredata import Heatmap, Panel, Series
 from taskorder.plots.panel import wrap
 
 from .figures import heat, line, make, panel, texts

@@ -11,7 +11,7 @@ from taskorder.records import RunSpec
 from taskorder.report.document import page_html
 from taskorder.report.plan_numbers import plan_numbers
 from taskorder.report.plan_page import plan_page
-from taskorder.store import Store
+from taskorder.runs.store import Store
 
 HOSTILE = (
     "<script>alert(1)</script>",

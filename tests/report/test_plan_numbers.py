@@ -9,7 +9,7 @@ import pytest
 from taskorder.ordering.compare import compare
 from taskorder.ordering.solve import solve
 from taskorder.report.plan_numbers import NAME_BUDGET, page_names, plan_numbers
-from taskorder.theory.error import error_path, final_error
+from taskorder.theory.closed_form import error_path, final_error
 
 
 def without_seconds(record):

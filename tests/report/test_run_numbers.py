@@ -9,8 +9,8 @@ import pytest
 from taskorder.report.document import page_html
 from taskorder.report.run_numbers import run_numbers
 from taskorder.report.run_page import run_page
-from taskorder.store import Store
-from taskorder.theory.error import final_error
+from taskorder.runs.store import Store
+from taskorder.theory.closed_form import final_error
 
 from .conftest import HOSTILE, accuracy, embedded
 

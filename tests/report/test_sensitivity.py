@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from taskorder.report.sensitivity import pair_derivatives
-from taskorder.theory.error import final_error
+from taskorder.theory.closed_form import final_error
 from taskorder.theory.perturbation import perturbation
 
 

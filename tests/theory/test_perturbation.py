@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from taskorder import perturbation
-from taskorder.theory.error import closed_form_error
+from taskorder.theory.closed_form import closed_form_error
 
 POINTS = [
     (num_tasks, m, rho_out)

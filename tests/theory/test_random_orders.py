@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taskorder import chain, expected_random_error, final_error
-from taskorder.theory.error import output_factor
+from taskorder.theory.closed_form import output_factor
 from taskorder.theory.random_orders import listed_errors, sampled_errors
 
 

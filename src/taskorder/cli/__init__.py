@@ -5,24 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from taskorder.cli import (
-    audit,
-    data,
-    demo,
-    explore,
-    export,
-    order,
-    pilot,
-    plan,
-    report,
-    reproduce,
-    run,
-    simulate,
-    status,
-)
+from taskorder.cli import audit, data, demo, explore, export, order, pilot, plan, report, run, simulate, status
 from taskorder.cli.output import BAD_INPUT, INTERRUPTED, say, write
 
 EXAMPLES = """\
@@ -35,14 +21,15 @@ examples:
   taskorder report --demo
   taskorder explore --open
   taskorder simulate table.csv --order A,C,B
-  taskorder reproduce fig2b --quick
   taskorder data list
-  taskorder run configs/quick.toml
+  taskorder run examples/quick.toml
   taskorder status results/quick.sqlite
 """
 
 
-class _Parser(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
+    """A parser that keeps the layout of its texts and reports errors in one line."""
+
     def __init__(self, **options: Any) -> None:
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **options)
 
@@ -61,10 +48,10 @@ class _Version(argparse.Action):
 def build_parser() -> argparse.ArgumentParser:
     """The argument parser, with an example for each command."""
     about = "The best order to learn tasks in, from how similar they are."
-    parser = _Parser(prog="taskorder", description=about, epilog=EXAMPLES)
+    parser = Parser(prog="taskorder", description=about, epilog=EXAMPLES)
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
-    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
-    parts = (demo, plan, pilot, report, explore, simulate, reproduce, data, run, status, export, order, audit)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
+    parts = (demo, plan, pilot, report, explore, simulate, data, run, status, export, order, audit)
     for command in parts:
         command.add(commands)
     return parser
@@ -72,13 +59,18 @@ def build_parser() -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0, 1 if it cannot write, 2 for bad input, 130 after Ctrl-C."""
+    return run_parsed(build_parser, argv)
+
+
+def run_parsed(make_parser: Callable[[], argparse.ArgumentParser], argv: Sequence[str] | None) -> int:
+    """Parse `argv`, run what it asks for, write the answer or a one-line error, and return the exit code."""
     if sys.stderr is None:  # closed (2>&-), and print would turn to stdout instead
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a task name must never end the program
     try:
-        parser = build_parser()
+        parser = make_parser()
         args = parser.parse_args(argv)
         if args.command is None:
             parser.print_help(sys.stderr)

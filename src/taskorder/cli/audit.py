@@ -77,10 +77,10 @@ def _stored(path: str, where: dict[str, str]) -> Iterator[Row]:
 
     Of a run that `where` leaves out one row without numbers stands for all, so that its result need not be read.
     """
-    from taskorder.neural.finished import run_result
-    from taskorder.neural.listed import listed
-    from taskorder.neural.settings import RUNS, beginnings_of
-    from taskorder.store import Store
+    from taskorder.runs.index import listed
+    from taskorder.runs.results import run_result
+    from taskorder.runs.settings import RUNS, beginnings_of
+    from taskorder.runs.store import Store
 
     with Store(Path(path), create=False) as store, listed(store, RUNS) as runs:
         if not runs:

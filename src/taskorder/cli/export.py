@@ -16,8 +16,8 @@ from taskorder.cli.output import CANNOT_WRITE, output_file, say
 from taskorder.files import whole_file
 
 if TYPE_CHECKING:
-    from taskorder.neural.listed import Listed
-    from taskorder.store import Entry, Store
+    from taskorder.runs.index import Listed
+    from taskorder.runs.store import Entry, Store
 
 TABLES = (".csv", ".csv.gz", ".parquet")
 MATRICES = (".csv", ".tsv", ".json", ".npz")
@@ -45,8 +45,8 @@ like 1%, or curvature (over its largest entry: good for paths, not for errors).
 chance, for `taskorder plan --transfer`, or -g.H.g for curvature.
 
 With --whole FILE (.csv.gz) holds everything in the store, without repeating what
-orders share, and FILE's .json describes it; `taskorder reproduce` finds such
-files in results/tables.
+orders share, and FILE's .json describes it; `python -m reproduction` finds such
+files in reproduction/results/tables.
 
 example:
   taskorder export results/quick.sqlite -o quick.csv
@@ -70,9 +70,9 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> tuple[int, str]:
     """The exit code and what to print."""
-    from taskorder.neural.listed import listed
-    from taskorder.neural.settings import KIND
-    from taskorder.store import Store
+    from taskorder.runs.index import listed
+    from taskorder.runs.settings import KIND
+    from taskorder.runs.store import Store
 
     if args.whole:
         return _whole(args)
@@ -103,8 +103,8 @@ def _runs(count: int) -> str:
 
 
 def _whole(args: argparse.Namespace) -> tuple[int, str]:
-    from taskorder.neural.kept import description, write_kept
-    from taskorder.store import Store
+    from taskorder.runs.archive import description, write_kept
+    from taskorder.runs.store import Store
 
     path = Path(args.output)
     if args.similarity is not None or args.by is not None or args.raw or not path.name.endswith(".csv.gz"):
@@ -129,7 +129,7 @@ def _writer(path: Path) -> Callable[[Path, Iterator[Columns]], None]:
 
 def _of_set(runs: Listed, number: int) -> list[Entry]:
     """The runs of one task set, which must be of one kind."""
-    from taskorder.neural.finished import config_of
+    from taskorder.runs.results import config_of
 
     low, high = runs.set_range()
     chosen = runs.of_set(number) if low <= number <= high else []
@@ -141,7 +141,7 @@ def _of_set(runs: Listed, number: int) -> list[Entry]:
 
 
 def _results(store: Store, entries: Iterable[Entry]) -> Iterator[Columns]:
-    from taskorder.neural.finished import run_result
+    from taskorder.runs.results import run_result
 
     for entry in entries:
         yield run_result(store, entry)
@@ -151,8 +151,8 @@ def _write_similarity(path: Path, results: Iterator[Columns], *, by: str, raw: b
     """The mean over seeds of a similarity, or of what it was computed from."""
     import numpy as np
 
-    from taskorder.similarity.tables import write_similarity
-    from taskorder.similarity.transfer import measured_table, similarity_from
+    from taskorder.tables.files import write_similarity
+    from taskorder.tables.transfer import measured_table, similarity_from
 
     found, names = [], ()
     for result in results:
@@ -166,7 +166,7 @@ def _write_similarity(path: Path, results: Iterator[Columns], *, by: str, raw: b
 
 def _parts(store: Store, runs: Listed) -> Iterator[Columns]:
     """The columns of one run after the other; only one is in memory."""
-    from taskorder.neural.finished import run_result
+    from taskorder.runs.results import run_result
 
     settings = runs.setting_names()
     for entry in runs:
@@ -178,7 +178,7 @@ def _parts(store: Store, runs: Listed) -> Iterator[Columns]:
 
 def _table(result: dict[str, Any]) -> Columns:
     """A row for each order, step and task of a result, from its rows for distinct beginnings."""
-    from taskorder.neural.settings import SCORES
+    from taskorder.runs.settings import SCORES
 
     names = result["task_set"]["names"]
     rows = {tuple(text.split(".")) if text else (): row for row, text in enumerate(result["beginnings"])}

@@ -127,7 +127,7 @@ def asked(args: argparse.Namespace) -> tuple[Floats, dict[str, Any], tuple[str, 
 def similarity_of(args: argparse.Namespace, table: Floats, names: tuple[str, ...]) -> tuple[Floats, tuple[str, ...]]:
     """The similarity that FILE holds, or what its transfer table shows, and notes on the way there."""
     from taskorder.checks import unit_diagonal
-    from taskorder.similarity.transfer import accuracy_ratios, bounded, transfer_ratios, transfer_similarity
+    from taskorder.tables.transfer import accuracy_ratios, bounded, transfer_ratios, transfer_similarity
 
     kind = next((name for name in ("losses", "transfer", "accuracy") if getattr(args, name)), None)
     if args.chance is not None and kind not in ("losses", "accuracy"):
@@ -162,7 +162,7 @@ def _chance(args: argparse.Namespace, names: tuple[str, ...]) -> Floats:
     """The P x P table that --chance stands for."""
     import numpy as np
 
-    from taskorder.similarity.tables import read_similarity
+    from taskorder.tables.files import read_similarity
 
     try:
         numbers = [float(cell) for cell in args.chance.split(",")]
@@ -181,7 +181,7 @@ def _chance(args: argparse.Namespace, names: tuple[str, ...]) -> Floats:
 def read_tables(args: argparse.Namespace) -> tuple[Floats, tuple[str, ...], Floats | None]:
     """The similarity, the names of its tasks, and the output similarity in the same order."""
     from taskorder.checks import task_names
-    from taskorder.similarity.tables import demo_similarity, read_similarity
+    from taskorder.tables.files import demo_similarity, read_similarity
 
     if args.demo == (args.file is not None):
         raise ValueError(f"Give a FILE to read or --demo, and not both. See: taskorder {args.command} --help")
@@ -206,7 +206,7 @@ def _aligned(output: Floats, output_names: tuple[str, ...], names: tuple[str, ..
 
 def wishes_of(args: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:
     """What `add_wishes` read, in the form that `solve` and `plan` take."""
-    from taskorder.similarity.tables import read_names, read_weights
+    from taskorder.tables.files import read_names, read_weights
 
     return {
         "weights": None if args.weights is None else read_weights(args.weights, names),

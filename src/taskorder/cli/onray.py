@@ -14,8 +14,8 @@ from taskorder.cli.inputs import called
 from taskorder.cli.output import BAD_INPUT, say
 
 if TYPE_CHECKING:
-    from taskorder.execute.cluster import Share
-    from taskorder.execute.head import Head
+    from taskorder.runs.cluster import Share
+    from taskorder.runs.head import Head
 
 END_SECONDS = 10.0
 """How long a run may take to end when the head of the cluster is gone; Ray needs 5 s to let go."""
@@ -46,7 +46,7 @@ def share_of(args: argparse.Namespace) -> Share | None:
         for name in wanted:
             raise ValueError(f"`--{name}-per-worker` must come with --ray, got it alone.")
         return None
-    from taskorder.execute.cluster import Share
+    from taskorder.runs.cluster import Share
 
     with called(cpus="--cpus-per-worker", gpus="--gpus-per-worker"):
         return Share(**wanted)
@@ -58,8 +58,8 @@ def on_ray(address: str, share: Share) -> Iterator[None]:
 
     Where the head of the cluster is gone, a ValueError, and the end of this process if that takes too long.
     """
-    from taskorder.execute.cluster import LOCAL, connected
-    from taskorder.execute.head import Head
+    from taskorder.runs.cluster import LOCAL, connected
+    from taskorder.runs.head import Head
 
     through = Event()
     try:
@@ -80,7 +80,7 @@ def on_ray(address: str, share: Share) -> Iterator[None]:
 @contextmanager
 def _bad_input_if_lost(through: Event) -> Iterator[None]:
     """A ValueError where the head is lost; else nobody need watch it any more, for Ray is about to be ended."""
-    from taskorder.execute.head import HeadLost
+    from taskorder.runs.head import HeadLost
 
     lost: BaseException | None = None
     try:
@@ -97,7 +97,7 @@ def _bad_input_if_lost(through: Event) -> Iterator[None]:
 
 def _end_with(head: Head, through: Event) -> None:
     """See to it that this process ends when the head is gone, also from a call of Ray's that never comes back."""
-    from taskorder.execute.head import MOMENT_SECONDS, HeadLost
+    from taskorder.runs.head import MOMENT_SECONDS, HeadLost
 
     try:
         while not through.wait(MOMENT_SECONDS):

@@ -101,7 +101,7 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     from taskorder.datasets.tasks import TaskSpec, read_spec, read_tasks
     from taskorder.learners.named import default_name, keep_compiled_for, named_learner
     from taskorder.planning.plan import study
-    from taskorder.store import StoreError
+    from taskorder.runs.store import StoreError
 
     workers = share_of(args)
     folder = _folder(args.output)
@@ -120,7 +120,7 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
         nullcontext() if workers is None else on_ray(args.ray, workers),
     ):
         if workers is not None:
-            from taskorder.execute.fits import RayLearner, carry
+            from taskorder.learners.ray import RayLearner, carry
 
             if name.startswith("torch:"):
                 carry(name.split(":")[1])
@@ -187,7 +187,7 @@ def _noted(found: Study, notes: tuple[str, ...]) -> Any:
 def _write(found: Study, read: TaskFiles, folder: Path) -> list[str]:
     """Write everything to the folder; the names of the files."""
     from taskorder.portable import PortableOrder
-    from taskorder.similarity.tables import write_similarity
+    from taskorder.tables.files import write_similarity
 
     plan, table = found.plan, found.table
     folder.mkdir(parents=True, exist_ok=True)

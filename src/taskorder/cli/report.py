@@ -129,7 +129,7 @@ def _of_store(source: Source, args: argparse.Namespace, watcher: Watcher) -> Pag
         raise ValueError("`INPUT` must be a file for a run store, got standard input.")
     from taskorder.report.run_numbers import run_numbers
     from taskorder.report.run_page import run_page
-    from taskorder.store import Store
+    from taskorder.runs.store import Store
 
     with Store(source.path, create=False) as store, called(number="--set", store="INPUT"):
         numbers = run_numbers(store, args.set, time_limit=args.time_limit, watch=watcher)
@@ -146,7 +146,7 @@ def _of_plan(source: Source, args: argparse.Namespace, watcher: Watcher) -> Page
     _refuse(args, "a plan", "set", *AUDIT_ONLY, *MATRIX_ONLY)
     from taskorder.report.plan_numbers import plan_numbers
     from taskorder.report.plan_page import plan_page
-    from taskorder.similarity.tables import read_similarity
+    from taskorder.tables.files import read_similarity
 
     similarity = None if args.similarity is None else read_similarity(args.similarity)[0]
     numbers = plan_numbers(plan, similarity, time_limit=args.time_limit, watch=watcher)

@@ -16,11 +16,11 @@ from taskorder.cli.output import CANNOT_WRITE, INTERRUPTED, say
 from taskorder.cli.progress import Interruptible
 
 if TYPE_CHECKING:
-    from taskorder.execute.cluster import Share
-    from taskorder.neural.settings import Config
-    from taskorder.neural.tree import Work
+    from taskorder.engine.tree import Work
     from taskorder.records import RunSpec
-    from taskorder.store import Store
+    from taskorder.runs.cluster import Share
+    from taskorder.runs.settings import Config
+    from taskorder.runs.store import Store
 
 FAILED = 1
 LINE_EVERY_SECONDS = 60.0
@@ -28,7 +28,7 @@ LINE_EVERY_SECONDS = 60.0
 
 EPILOG = """\
 CONFIG.toml says which data set, network, task sets and orders; the files in
-configs/ explain the keys. A finished task set is in the store for good: the
+reproduction/configs/ explain the keys. A finished task set is in the store for good: the
 same command goes on after Ctrl-C, a crash or a full disk, and tries again what
 failed. Several processes may share a store; none repeats what another does.
 
@@ -38,7 +38,7 @@ the cluster of this machine, --ray ray://HOST:10001 another. docs/scale.md has
 the details.
 
 example:
-  taskorder run configs/quick.toml
+  taskorder run examples/quick.toml
   taskorder status results/quick.sqlite
   taskorder export results/quick.sqlite -o quick.csv
 """
@@ -62,7 +62,7 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> tuple[int, str]:
     """The exit code and what to print."""
-    from taskorder.store import Store, StoreError
+    from taskorder.runs.store import Store, StoreError
 
     name = Path(args.config).stem
     path = Path(args.store) if args.store is not None else Path("results") / f"{name}.sqlite"
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     share = share_of(args)
     if find_spec("jax") is None:
         raise ValueError('The JAX engine is not installed. Install it with: pip install "taskorder[neural]".')
-    from taskorder.neural.config import read_config
+    from taskorder.runs.config import read_config
 
     config = read_config(args.config)  # before there is a store, which a slip of the keyboard should not leave behind
     try:
@@ -92,7 +92,8 @@ def _run(args: argparse.Namespace, config: Config, name: str, store: Store, shar
     """How many specs failed, and what to print."""
     from dataclasses import asdict
 
-    from taskorder.neural import runs, settings
+    from taskorder.runs import settings
+    from taskorder.runs import task_sets as runs
 
     specs = settings.specs(config)
     inputs = runs.inputs_digest(config.dataset)
@@ -119,9 +120,9 @@ def _here(
     config: Config, batch: int | None, specs: Sequence[RunSpec], store: Store, meter: _Meter, how: dict[str, Any]
 ) -> int:
     """How many specs failed in this process."""
-    from taskorder.execute.local import complete
-    from taskorder.neural import runs
-    from taskorder.neural.compiled import keep_compiled
+    from taskorder.engine.compiled import keep_compiled
+    from taskorder.runs import task_sets as runs
+    from taskorder.runs.local import complete
 
     def run_batch(batch: Sequence[RunSpec]) -> list[dict[str, Any]]:
         results = runs.run_batch(batch, report=meter.work)
@@ -138,9 +139,9 @@ def _there(
     config: Config, batch: int | None, specs: Sequence[RunSpec], store: Store, meter: _Meter, how: dict[str, Any]
 ) -> int:
     """How many specs failed on the workers of Ray."""
-    from taskorder.execute.ray import complete
-    from taskorder.execute.training import Training
-    from taskorder.neural import runs
+    from taskorder.runs import task_sets as runs
+    from taskorder.runs.ray import complete
+    from taskorder.runs.training import Training
 
     def finished(batch: Sequence[RunSpec], results: Sequence[dict[str, Any]]) -> None:
         meter.end_specs(len(batch), sum(result["network_steps"] for result in results))

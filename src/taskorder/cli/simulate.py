@@ -106,7 +106,7 @@ def _order(
         return list(plan.named_order), (f"order chosen by the rule {plan.rule}{proven}",)
     if args.rule is not None:
         raise ValueError("`--order` and `--rule` must not be given together: the rule chooses an order.")
-    from taskorder.similarity.tables import read_names
+    from taskorder.tables.files import read_names
 
     order = read_names(args.order, "order")
     left = [name for name in names if name not in order]

@@ -13,8 +13,8 @@ from taskorder.cli.output import page, write
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from taskorder.execute.standing import Tally
-    from taskorder.store import Failure, Store
+    from taskorder.runs.progress import Tally
+    from taskorder.runs.store import Failure, Store
 
 HEADERS = ("config", "done", "of", "failed", "running", "seconds", "network-steps", "steps/s")
 SHOWN_FAILURES = 5
@@ -41,8 +41,8 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> tuple[int, str]:
     """The exit code and what to print."""
-    from taskorder.execute.standing import standing
-    from taskorder.store import Store
+    from taskorder.runs.progress import standing
+    from taskorder.runs.store import Store
 
     with Store(args.store, create=False) as store:
         found = standing(store, 0 if args.json else SHOWN_FAILURES)

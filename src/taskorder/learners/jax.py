@@ -1,4 +1,4 @@
-"""A JAX network (neural/nets.py, or any pair of init and apply) trained by the engine, many at a time.
+"""A JAX network (engine/nets.py, or any pair of init and apply) trained by the engine, many at a time.
 
 `fit_many` trains several models on several tasks in one compiled batch; `fit` is a batch of one, so that both give the
 same numbers. The order of examples depends on the seed, the task and the visit, not on what was learned before.
@@ -19,10 +19,10 @@ from jax import Array
 from numpy.typing import NDArray
 
 from taskorder.checks import Floats, seed_number
+from taskorder.engine.capacity import networks_that_fit
+from taskorder.engine.nets import Net, Params
+from taskorder.engine.train import Pool, Recipe, State, as_floats, start, train_task
 from taskorder.learners.protocol import ByClass, Score, enough_outputs, same_classes, score_by_class
-from taskorder.neural.nets import Net, Params
-from taskorder.neural.runs import networks_that_fit
-from taskorder.neural.train import Pool, Recipe, State, as_floats, start, train_task
 from taskorder.task import Task
 
 SMALLEST_BUCKET = 64

@@ -49,7 +49,7 @@ def named_learner(name: str, tasks: Sequence[Task], *, epochs: int = 5, batch_si
 def keep_compiled_for(name: str) -> None:
     """What JAX compiles is kept for the next run, where it is JAX that learns."""
     if name in ("mlp", "cnn"):
-        from taskorder.neural.compiled import keep_compiled
+        from taskorder.engine.compiled import keep_compiled
 
         keep_compiled()
 
@@ -57,10 +57,10 @@ def keep_compiled_for(name: str) -> None:
 def _network(kind: str, task: Task, epochs: int, batch_size: int) -> Learner:
     if find_spec("jax") is None:
         raise ValueError('The JAX engine is not installed. Install it with: pip install "taskorder[neural]".')
+    from taskorder.engine.cnn import cnn
+    from taskorder.engine.nets import mlp
+    from taskorder.engine.train import Recipe
     from taskorder.learners.jax import JaxLearner
-    from taskorder.neural.cnn import cnn
-    from taskorder.neural.nets import mlp
-    from taskorder.neural.train import Recipe
 
     shape = task.inputs.shape[1:]
     if kind == "cnn" and len(shape) != 3:

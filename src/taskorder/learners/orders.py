@@ -18,7 +18,7 @@ import numpy as np
 from taskorder.checks import Floats, seed_number, visit_order
 from taskorder.learners.protocol import Learner, Model, Score, copied, described, score
 from taskorder.records import RunSpec
-from taskorder.store import Store
+from taskorder.runs.store import Store
 from taskorder.task import Task, align
 
 Beginning = tuple[int, ...]

@@ -16,7 +16,7 @@ from taskorder.machine import cores, one_blas_thread
 from taskorder.ordering.question import pose
 from taskorder.records import Simulation, TaskSimulation
 from taskorder.stats import mean_and_sem
-from taskorder.theory.error import task_errors
+from taskorder.theory.closed_form import task_errors
 from taskorder.theory.finite_size import finite_size_errors
 
 MAX_BYTES = 2_000_000_000

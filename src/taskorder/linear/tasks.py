@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from taskorder.checks import Floats, output_similarity, positive_count, positive_semidefinite, seed_number
-from taskorder.theory.error import output_factor, unit_diagonal_similarity
+from taskorder.theory.closed_form import output_factor, unit_diagonal_similarity
 
 MAX_SIZE = 10**15
 """Beyond this many inputs floats cannot tell the difference."""

@@ -106,9 +106,9 @@ def prove(
     floor: a bound that is already known. max_nodes: give up after about this many. seed: of the searches for a better
     order when the proof takes long.
     """
-    from taskorder.ordering._branch import branch
-    from taskorder.ordering._shared import branch_shared
-    from taskorder.ordering._steps import order_error
+    from taskorder.ordering.kernels.branch import branch
+    from taskorder.ordering.kernels.shared import branch_shared
+    from taskorder.ordering.kernels.steps import order_error
     from taskorder.ordering.search import search
 
     best = order_error(problem.e, problem.r.copy(), problem.h.copy(), problem.C, problem.G, start)

@@ -100,7 +100,7 @@ class Middle:
     @classmethod
     def of(cls, problem: Problem, precedes: np.ndarray) -> Middle:
         """Cut `problem`, with its constraints as `symmetries` extends them."""
-        from taskorder.ordering._gram import WIDTH
+        from taskorder.ordering.kernels.gram import WIDTH
 
         late = problem.size // 2
         pairs = [2 * i * WIDTH + j for i in range(late) for j in range(late) if i != j]
@@ -123,7 +123,7 @@ class Middle:
     def buffers(self) -> tuple[np.ndarray, ...]:
         """Arrays that a thread reuses from set to set: c, x, orders of S, y, orders of T."""
         if not hasattr(self.local, "arrays"):
-            from taskorder.ordering._gram import WIDTH
+            from taskorder.ordering.kernels.gram import WIDTH
 
             early, late = self.early, self.problem.size - self.early
             first, second = math.factorial(early), math.factorial(late)
@@ -136,7 +136,8 @@ class Middle:
 
     def search(self, mask: int, aim: float) -> tuple[float, Ints | None, int]:
         """The best order that visits the set `mask` first, if its error is below `aim`: (error, order, nodes)."""
-        from taskorder.ordering import _gram, _pairs
+        from taskorder.ordering.kernels import gram as _gram
+        from taskorder.ordering.kernels import pairs as _pairs
 
         problem, columns = self.problem, self.columns
         inside = (mask >> np.arange(problem.size)) & 1
@@ -180,7 +181,7 @@ def balance(K: Floats, Q: Floats) -> tuple[Floats, Floats]:
     >>> np.round(F.T @ H, 9).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
-    from taskorder.ordering._pairs import cholesky, sandwich, substitute
+    from taskorder.ordering.kernels.pairs import cholesky, sandwich, substitute
 
     identity = np.eye(len(K))
     k, q = np.diagonal(K).mean() + 1e-200, np.diagonal(Q).mean() + 1e-200

@@ -45,7 +45,7 @@ def all_errors(problem: Problem) -> Floats:
         raise ValueError(f"`problem` must have at most {MAX_LISTED} open visits to list every order, got {n}.")
     if n == 0:
         return np.array([problem.e])
-    from taskorder.ordering._listing import list_many_rows, list_one_row
+    from taskorder.ordering.kernels.listing import list_many_rows, list_one_row
 
     errors = np.empty(math.factorial(n))
     blocks = errors.reshape(n, -1)

@@ -67,7 +67,7 @@ def path_bound(weight: Floats, *, start: Floats | None = None, longest: bool = T
     >>> path_bound(np.array([[0, 1, 3], [1, 0, 2], [3, 2, 0.]]))
     5.0
     """
-    from taskorder.ordering import _path
+    from taskorder.ordering.kernels import path as _path
 
     if len(weight) <= 1:
         return 0.0 if start is None else float(start.sum())
@@ -126,7 +126,7 @@ def _mirror(order: Ints, tasks: Ints) -> Ints:
 
 def _dynamic(weight: Floats, precedes: Bools, start: Floats) -> Ints:
     """The longest path; of those that tie the lexicographically smallest."""
-    from taskorder.ordering import _path
+    from taskorder.ordering.kernels import path as _path
 
     size = len(weight)
     needs = (precedes.T.astype(np.int64) << np.arange(size)).sum(axis=1)
@@ -151,7 +151,7 @@ def _dynamic(weight: Floats, precedes: Bools, start: Floats) -> Ints:
 
 def _search(cost: Floats, precedes: Bools, start: Floats, seed: int, sign: float, clock: Clock | None) -> Ints:
     """A short path by iterated local search."""
-    from taskorder.ordering import _path
+    from taskorder.ordering.kernels import path as _path
 
     size = len(cost)
     ends, degree, scale = _between_ends(cost, start)

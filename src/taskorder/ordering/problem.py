@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from taskorder.checks import Floats, Ints
-from taskorder.theory.error import output_factor
+from taskorder.theory.closed_form import output_factor
 
 
 @dataclass(frozen=True)

@@ -172,7 +172,7 @@ class Search:
 
     def front(self, width: int, stretch: float) -> Ints | None:
         """A beam from the front; with width 1 one visit after another along the bound."""
-        from taskorder.ordering._front import front
+        from taskorder.ordering.kernels.front import front
 
         order, cost = front(self.problem, width, stretch, self.clock)
         self.spent += cost
@@ -180,7 +180,7 @@ class Search:
 
     def beam(self, sides: int) -> Ints:
         """The best of many partial orders side by side."""
-        from taskorder.ordering._beam import beam
+        from taskorder.ordering.kernels.beam import beam
 
         now, order = self.problem, self.order.copy()
         width = int(min(100, max(2, 2e9 / now.size**4)))
@@ -255,7 +255,7 @@ class Search:
 
     def sweep(self, arm: Arm, walker: Walker, improve: Callable[[Problem], Ints]) -> None:
         """Improve the blocks of an order, cut at random places, from first to last."""
-        from taskorder.ordering._blocks import sweep
+        from taskorder.ordering.kernels.blocks import sweep
 
         n = self.problem.size
         edges = sorted({0, n, *range(int(self.rng.integers(1, arm.size + 1)), n, arm.size)})
@@ -278,7 +278,7 @@ class Search:
 
     def rebuild(self, block: Problem, walker: Walker, width: int) -> Ints:
         """A block built anew by a beam, if that is better."""
-        from taskorder.ordering._front import front
+        from taskorder.ordering.kernels.front import front
 
         order, cost = front(block, width, self.rng.uniform(0.9, 1.3), self.clock)
         walker.cost += cost
@@ -287,7 +287,7 @@ class Search:
 
     def solve(self, block: Problem, walker: Walker, nodes: int) -> Ints:
         """A block by branch and bound with at most `nodes` nodes."""
-        from taskorder.ordering._branch import branch
+        from taskorder.ordering.kernels.branch import branch
 
         m, k = block.size, len(block.r)
         order = np.arange(m)

@@ -15,14 +15,14 @@ from taskorder._version import __version__
 from taskorder.checks import Ints
 from taskorder.ordering import rules
 from taskorder.ordering.clock import Clock, Watch
-from taskorder.ordering.firstorder import first_order
+from taskorder.ordering.first_order import first_order
 from taskorder.ordering.optimum import LISTED
 from taskorder.ordering.path import path_rule
 from taskorder.ordering.question import Question, TaskName, pose
 from taskorder.ordering.sampling import UNEVEN, is_uniform, random_order
 from taskorder.ordering.visits import extra_visits, minimize_visits, needed_visits
 from taskorder.records import Plan
-from taskorder.theory.error import error_path
+from taskorder.theory.closed_form import error_path
 
 
 @dataclass(frozen=True)

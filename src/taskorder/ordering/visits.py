@@ -21,7 +21,7 @@ from taskorder.ordering.exact import Proof, tolerance
 from taskorder.ordering.optimum import minimize
 from taskorder.ordering.problem import Problem
 from taskorder.ordering.question import Question
-from taskorder.theory.error import output_factor
+from taskorder.theory.closed_form import output_factor
 
 MAX_CHOICES = 300
 """Most choices of extra visits that are tried one by one."""

@@ -28,14 +28,14 @@ class Walker:
 
     def reset(self, order: Ints) -> None:
         """Take another order."""
-        from taskorder.ordering._blocks import state
+        from taskorder.ordering.kernels.blocks import state
 
         self.state = state(self.problem, order)
         self.cost += 0.2 * self.problem.size**3 + 1e5
 
     def walk(self, members: Ints, steps: int, hot: float, cold: float) -> None:
         """Heat-bath moves of `members`, in slices; hot = 0 is descent."""
-        from taskorder.ordering._anneal import walk
+        from taskorder.ordering.kernels.anneal import walk
 
         n, now, done = self.problem.size, self.state, 0
         while done < steps and self.clock.left > 0:

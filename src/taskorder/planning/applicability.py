@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from taskorder.checks import Floats
-from taskorder.pilot import TransferTable
+from taskorder.planning.pilot import TransferTable
+from taskorder.planning.rehearsal import Rehearsal
 from taskorder.records import Caution
-from taskorder.rehearsal import Rehearsal
 from taskorder.task import Task
 
 RETAINED_LEAST = 0.1

@@ -9,7 +9,7 @@ import numpy as np
 
 from taskorder.checks import Floats
 from taskorder.ordering.solve import solve
-from taskorder.similarity.transfer import bounded
+from taskorder.tables.transfer import bounded
 from taskorder.theory.nearest import nearest_correlation
 
 REHEARSAL = "rehearsal"

@@ -19,11 +19,11 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from taskorder.checks import Floats, Ints
-from taskorder.pilot import TransferTable
+from taskorder.planning.pilot import TransferTable
+from taskorder.planning.rehearsal import Rehearsal
 from taskorder.planning.score import combined_score
 from taskorder.planning.wishes import Wishes
 from taskorder.records import Confidence
-from taskorder.rehearsal import Rehearsal
 
 Order = tuple[int, ...]
 MATTERS, NOISY, FINE = "order matters", "too noisy to say", "any order is fine"

@@ -13,13 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from taskorder.budget import Budget, budget_of
 from taskorder.checks import Floats, positive_count, seed_number, whole
 from taskorder.learners.orders import Beginning, Report, learn_orders
 from taskorder.learners.protocol import Learner, Model, is_learner
 from taskorder.ordering.solve import RULES, WITHOUT_WEIGHTS, solve
-from taskorder.pilot import TransferTable, label_notes, pilot_sample
 from taskorder.planning.applicability import cautions
+from taskorder.planning.budget import Budget, budget_of
 from taskorder.planning.choice import AUTO, FEW, REHEARSAL, auto_rule, predicted_errors, rule_order, similarity_rule
 from taskorder.planning.choice import RULES as COMPARED
 from taskorder.planning.confidence import (
@@ -28,12 +27,13 @@ from taskorder.planning.confidence import (
     SimilarityEvidence,
     confidence,
 )
+from taskorder.planning.pilot import TransferTable, label_notes, pilot_sample
+from taskorder.planning.rehearsal import Found, Rehearsal, rehearse
 from taskorder.planning.score import combined_score
 from taskorder.planning.wishes import Wishes, checked_wishes
 from taskorder.records import Alternative, Plan
-from taskorder.rehearsal import Found, Rehearsal, rehearse
-from taskorder.similarity.transfer import bounded
-from taskorder.store import Store
+from taskorder.runs.store import Store
+from taskorder.tables.transfer import bounded
 from taskorder.task import Task, align
 
 BUDGET = 200

@@ -18,7 +18,7 @@ import numpy as np
 
 from taskorder.checks import Floats
 from taskorder.ordering.rules import typicality
-from taskorder.rehearsal import Rehearsal
+from taskorder.planning.rehearsal import Rehearsal
 
 Order = tuple[int, ...]
 SMALLEST_SPREAD = 1e-9

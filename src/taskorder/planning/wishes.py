@@ -14,7 +14,7 @@ from taskorder.checks import Floats, task_index, task_weights
 from taskorder.ordering.constraints import Bools, learned_tasks, open_tasks, precedence, task_pairs
 from taskorder.ordering.sampling import random_orders
 from taskorder.ordering.solve import WITHOUT_WEIGHTS
-from taskorder.rehearsal import LISTED
+from taskorder.planning.rehearsal import LISTED
 
 Order = tuple[int, ...]
 MOST_COMPARED = 720

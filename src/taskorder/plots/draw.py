@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from taskorder.figuredata import FigureData
 from taskorder.files import whole_file
+from taskorder.plots.figuredata import FigureData
 from taskorder.plots.panel import CHARACTERS, Entries, draw_panel, wrap
 from taskorder.plots.style import looks, settings
 

@@ -12,8 +12,8 @@ import numpy as np
 from taskorder.checks import Floats
 from taskorder.records import Plan
 from taskorder.report.source import open_source
-from taskorder.similarity.tables import read_similarity
-from taskorder.similarity.transfer import bounded
+from taskorder.tables.files import read_similarity
+from taskorder.tables.transfer import bounded
 
 MOST_ORDERS = 1000
 """Orders whose numbers go into the page."""
@@ -58,7 +58,7 @@ def read_pilot(folder: Path) -> tuple[Plan, Floats, Rehearsed | None]:
 
 def read_rehearsed(path: Path, plan: Plan) -> Rehearsed | None:
     """The orders of all tasks in a table of rehearsed sequences; None where only their ends were rehearsed."""
-    from taskorder.rehearsal import Rehearsal
+    from taskorder.planning.rehearsal import Rehearsal
 
     table, names = _cells(path), {name: place for place, name in enumerate(plan.names)}
     sequences = {text: _places(text.split(">"), names) for _, text, _ in table}

@@ -19,7 +19,7 @@ from taskorder.ordering.question import Question, pose
 from taskorder.records import Comparison, Plan
 from taskorder.report.embedding import task_map
 from taskorder.report.sensitivity import pair_derivatives
-from taskorder.theory.error import error_path
+from taskorder.theory.closed_form import error_path
 
 NUM_RANDOM = 1000
 """Random orders to draw, as `taskorder compare` does."""

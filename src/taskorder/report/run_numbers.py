@@ -11,17 +11,17 @@ import numpy as np
 
 from taskorder.checks import Floats, Ints
 from taskorder.metrics import metrics
-from taskorder.neural.finished import config_of, run_result
-from taskorder.neural.listed import listed
-from taskorder.neural.settings import RUNS, beginnings_of
 from taskorder.ordering.clock import Watch
 from taskorder.ordering.compare import compare
 from taskorder.records import Comparison
 from taskorder.report.embedding import task_map
 from taskorder.report.plan_numbers import QUANTILES
-from taskorder.similarity.transfer import bounded, similarity_from, transfer_ratios, transfer_similarity
-from taskorder.store import Store
-from taskorder.theory.error import final_error
+from taskorder.runs.index import listed
+from taskorder.runs.results import config_of, run_result
+from taskorder.runs.settings import RUNS, beginnings_of
+from taskorder.runs.store import Store
+from taskorder.tables.transfer import bounded, similarity_from, transfer_ratios, transfer_similarity
+from taskorder.theory.closed_form import final_error
 from taskorder.theory.nearest import nearest_correlation
 
 MOST_ORDERS = 1000

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from taskorder.checks import Floats
-from taskorder.theory.error import output_factor
+from taskorder.theory.closed_form import output_factor
 
 
 def pair_derivatives(

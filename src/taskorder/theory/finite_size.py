@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from taskorder.checks import Floats, output_similarity, positive_count, visit_order
-from taskorder.theory.error import output_factor, unit_diagonal_similarity
+from taskorder.theory.closed_form import output_factor, unit_diagonal_similarity
 
 
 def finite_size_errors(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from taskorder.checks import Floats, output_similarity, positive_count, seed_number, task_weights
-from taskorder.theory.error import output_factor, unit_diagonal_similarity
+from taskorder.theory.closed_form import output_factor, unit_diagonal_similarity
 
 LISTING_LIMIT = 400_000
 """Largest number of orders times residual rows that is listed: 9! with a shared readout, about 0.1 s."""

@@ -1,0 +1,36 @@
+"""How many networks to train at once."""
+
+from __future__ import annotations
+
+import math
+
+import jax
+
+from taskorder.engine.nets import Net
+
+MOST_ON_CPU = 64
+"""More at once bring nothing on a CPU (`python benchmarks/engine.py steps`): it trains them in small groups."""
+DEVICE_SHARE = 0.4
+"""Elsewhere, the share of the device's memory that is for networks."""
+UNKNOWN_DEVICE_BYTES = 2_000_000_000
+"""Memory for networks on a device that does not say how much it has."""
+COPIES = 12
+"""Arrays as large as the parameters for each network in training: its state, its parent's, and what XLA keeps."""
+
+
+def networks_that_fit(net: Net, bytes_allowed: float | None = None) -> int:
+    """How many networks to train at once, a power of two: what fits the device."""
+    shapes = jax.eval_shape(net.init, jax.random.key(0))
+    size = 4 * sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(shapes))
+    device = jax.devices()[0]
+    if bytes_allowed is None and device.platform == "cpu":
+        return min(MOST_ON_CPU, networks_that_fit(net, UNKNOWN_DEVICE_BYTES))
+    if bytes_allowed is None:
+        stats = device.memory_stats()
+        bytes_allowed = DEVICE_SHARE * stats["bytes_limit"] if stats else UNKNOWN_DEVICE_BYTES
+    return _power_below(int(bytes_allowed // (COPIES * size)))
+
+
+def _power_below(count: int) -> int:
+    """The largest power of two up to `count`, from 1 to 4096."""
+    return max(1, min(4096, 1 << max(0, count.bit_length() - 1)))

@@ -1,0 +1,46 @@
+"""Tasks as the engine wants them: one array of inputs on the device, and rows and labels of every task."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.typing import NDArray
+
+from taskorder.checks import Ints
+from taskorder.engine.train import Pool
+
+
+def make_pool(inputs: NDArray[Any] | Array, rows: Sequence[Ints], labels: Sequence[Ints], *, length: int = 0) -> Pool:
+    """A pool of tasks: task t has the examples `rows[t]` of `inputs` with the labels `labels[t]`, at least one each.
+
+    Equal shapes are compiled once: `length` is the least to pad the tasks to.
+    """
+    counts = [len(one) for one in rows]
+    if not counts or min(counts) == 0:
+        raise ValueError(f"`rows` must give every task at least one example, got {counts}.")
+    n = max(length, *counts)
+
+    def padded(parts: Sequence[Ints]) -> NDArray[np.int32]:
+        return np.stack([np.pad(np.asarray(one, np.int32), (0, n - len(one)), mode="wrap") for one in parts])
+
+    return Pool(
+        inputs=jnp.asarray(inputs, np.uint8 if inputs.dtype == np.uint8 else np.float32),
+        rows=jnp.asarray(padded(rows)),
+        labels=jnp.asarray(padded(labels)),
+        counts=jnp.asarray(np.array(counts, np.int32)),
+    )
+
+
+def stratified_share(labels: Ints, share: float, seed: int) -> Ints:
+    """Places of a random share of the examples, the same share of every label, at least one of each; sorted."""
+    rng = np.random.default_rng(seed)
+    chosen = []
+    for label in np.unique(labels):
+        places = np.flatnonzero(labels == label)
+        count = max(1, round(share * len(places)))
+        chosen.append(rng.permutation(places)[:count])
+    return np.sort(np.concatenate(chosen))

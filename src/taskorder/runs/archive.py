@@ -1,0 +1,213 @@
+"""All results of a config as two small files for a repository: NAME.csv.gz with the numbers, NAME.json with the rest.
+
+The table has a row for each set, seed, network and task. `table` says where a row comes from: orders, where `network`
+is a beginning like 2.0.1, or the name of a similarity, where it is the task that the network has learned. Read back,
+the results equal those in the store.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import zlib
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from taskorder.files import whole_file
+from taskorder.records import RunSpec
+from taskorder.runs.index import Listed, listed
+from taskorder.runs.results import misfit, run_result
+from taskorder.runs.settings import KIND, SCORES
+from taskorder.runs.store import Entry, Store
+
+COLUMNS = (*SCORES, "value")
+HEADER = ("set", "seed", "table", "network", "task", *COLUMNS)
+ORDERS = "orders"
+
+
+class Kept(NamedTuple):
+    """The description of a table: NAME.json."""
+
+    settings: dict[str, Any]
+    """What all its runs share."""
+    inputs: str
+    device: str
+    version: str
+    runs: list[dict[str, Any]]
+    """set, seed, task_set, network_steps, seconds and finished of each."""
+
+    @property
+    def specs(self) -> list[RunSpec]:
+        """The specs of its runs."""
+        return [RunSpec(KIND, {**self.settings, "set": run["set"], "seed": run["seed"]}) for run in self.runs]
+
+
+def write_kept(path: Path, store: Store) -> int:
+    """Write all runs of a store with one config to `path` (NAME.csv.gz) and NAME.json; how many there are.
+
+    One run at a time is in memory.
+    """
+    with listed(store, KIND) as runs:
+        first = _alike(runs)
+        with whole_file(description(path)) as about, whole_file(path) as part:
+            kept = Kept(_settings(first), first.inputs, first.device, first.version, [])
+            lines = closing(_write_table(part, store, runs))
+            with open(about, "w", encoding="utf-8") as words, lines as described:
+                words.write(_compact(kept._asdict()).removesuffix("]}"))
+                for number, run in enumerate(described):
+                    words.write(f"{',' if number else ''}{_compact(run)}")
+                words.write("]}\n")
+        return len(runs)
+
+
+def _alike(runs: Listed) -> Entry:
+    """The first run; an error where others differ from it in what is said once for all."""
+    first = next(iter(runs), None)
+    if first is None:
+        raise ValueError("`store` must hold finished runs of `taskorder run`, got none.")
+    said_once: dict[str, Callable[[Entry], Any]] = {
+        "config": _settings, "data": attrgetter("inputs"), "device": attrgetter("device"),
+    }  # fmt: skip
+    different = {name for entry in runs for name, of in said_once.items() if of(entry) != of(first)}
+    for name in said_once:
+        if name in different:
+            raise ValueError(f"`store` must hold runs of one {name}, got several. Use a store of its own for each.")
+    return first
+
+
+def _settings(entry: Entry) -> dict[str, Any]:
+    return {key: value for key, value in entry.params.items() if key not in ("set", "seed")}
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _write_table(path: Path, store: Store, entries: Iterable[Entry]) -> Generator[dict[str, Any]]:
+    """Write the numbers; what the description says of each run."""
+    with (
+        open(path, "wb") as raw,
+        gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed,  # no name, no time: equal tables are equal files
+        io.TextIOWrapper(packed, encoding="utf-8", newline="") as file,
+    ):
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(HEADER)
+        for entry in entries:
+            result = run_result(store, entry)
+            place = {key: entry.params[key] for key in ("set", "seed")}
+            writer.writerows([*place.values(), *row] for row in _rows(result))
+            about = {"task_set": result["task_set"], "network_steps": result.get("network_steps", 0)}
+            yield {**place, **about, "seconds": round(entry.seconds, 3), "finished": entry.finished}
+
+
+def description(path: Path) -> Path:
+    """NAME.json of NAME.csv.gz."""
+    return path.with_name(path.name.removesuffix(".csv.gz") + ".json")
+
+
+def read_description(path: Path) -> Kept:
+    """What NAME.json says."""
+    try:
+        kept = Kept(**json.loads(path.read_text(encoding="utf-8-sig")))
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise ValueError(f"`{path}` must describe a table of runs, got {problem}.") from None
+    texts = kept.inputs, kept.device, kept.version
+    if not (isinstance(kept.settings, dict) and isinstance(kept.runs, list) and all(map(_is_run, kept.runs))):
+        raise ValueError(f"`{path}` must describe runs by set and seed, got others. Get the file again.")
+    if not all(isinstance(text, str) and text.isprintable() for text in texts) or not _is_finite(kept.settings):
+        raise ValueError(f"`{path}` must have texts and finite numbers, got others. Get the file again.")
+    return kept
+
+
+def _is_run(run: Any) -> bool:
+    return (
+        isinstance(run, dict)
+        and all(type(run.get(key)) is int for key in ("set", "seed"))
+        and type(run.get("seconds")) in (int, float)
+        and 0 <= run["seconds"] < 1e15
+        and {"task_set", "network_steps"} <= set(run)
+    )
+
+
+def _is_finite(settings: Mapping[str, Any]) -> bool:
+    try:
+        json.dumps(settings, allow_nan=False).encode()
+    except ValueError:
+        return False
+    return True
+
+
+def load_kept(path: Path, store: Store) -> int:
+    """Put the runs of NAME.json and NAME.csv.gz that the store lacks into it; how many they were."""
+    kept = read_description(path)
+    missing = {spec.digest for spec in store.missing(kept.specs)}
+    if not missing:
+        return 0
+    results = _results(path.with_name(f"{path.stem}.csv.gz"), kept)
+    for spec, run, result in zip(kept.specs, kept.runs, results, strict=True):
+        if spec.digest in missing:
+            store.put([spec], [result], run["seconds"], inputs=kept.inputs, device=kept.device)
+    return len(missing)
+
+
+def _rows(result: Mapping[str, Any]) -> Iterator[list[Any]]:
+    """table, network, task and its numbers."""
+    for row, network in enumerate(result["beginnings"]):
+        for task, numbers in enumerate(zip(*(result[name][row] for name in SCORES), strict=True)):
+            yield [ORDERS, network, task, *numbers, ""]
+    for name, tables in result.get("similarities", {}).items():
+        for network, row in enumerate(tables[next(iter(tables))]):
+            for task in range(len(row)):
+                yield [
+                    name,
+                    network,
+                    task,
+                    *(tables[kind][network][task] if kind in tables else "" for kind in COLUMNS),
+                ]
+
+
+def _results(path: Path, kept: Kept) -> list[dict[str, Any]]:
+    results: dict[tuple[int, int], dict[str, Any]] = {
+        (run["set"], run["seed"]): {
+            "task_set": run["task_set"], "network_steps": run["network_steps"],
+            "beginnings": [], **{name: [] for name in SCORES}, "similarities": {},
+        }
+        for run in kept.runs
+    }  # fmt: skip
+    try:
+        with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+            rows = csv.reader(file)
+            if next(rows) != list(HEADER):
+                raise ValueError("other columns")
+            for number, seed, table, network, task, *cells in rows:
+                _put(results[int(number), int(seed)], table, network, int(task), cells)
+    except (OSError, EOFError, zlib.error, LookupError, ValueError, StopIteration, csv.Error) as problem:
+        raise ValueError(f"`{path}` must be a table written by `taskorder export --whole`, got {problem!r}.") from None
+    found = next(filter(None, map(misfit, results.values())), "")
+    if found or len(results) < len(kept.runs):
+        raise ValueError(f"`{path}` must hold whole runs, got {found or 'one of them twice'}. Get the file again.")
+    return list(results.values())
+
+
+def _put(result: dict[str, Any], table: str, network: str, task: int, cells: Sequence[str]) -> None:
+    """Add one row of the file; rows come in the order in which they were written."""
+    if table == ORDERS:
+        if task == 0:
+            result["beginnings"].append(network)
+            for name in SCORES:
+                result[name].append([])
+        for name, cell in zip(SCORES, cells, strict=False):
+            result[name][-1].append(float(cell))
+        return
+    tables = result["similarities"].setdefault(table, {})
+    for name, cell in zip(COLUMNS, cells, strict=True):
+        if cell:
+            rows = tables.setdefault(name, [])
+            if task == 0:
+                rows.append([])
+            rows[-1].append(float(cell))

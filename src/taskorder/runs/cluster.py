@@ -1,0 +1,194 @@
+"""A Ray cluster to work on: one that is there, or one on this machine for as long as it is needed.
+
+What goes to a worker is packed here, so that a worker first limits itself to its share of the machine and only then
+loads it, and with it JAX or PyTorch.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import os
+import pickle
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from taskorder.runs.head import REACHED_SECONDS, Head, first_line, need_ray, reach
+
+LOCAL = "local"
+"""The address of a Ray on this machine that is started for the purpose."""
+AUTO = "auto"
+DEVICE_SHARE = 0.9
+"""Of the memory of a GPU, for all the workers that share it."""
+
+TRIES = 3
+"""How often work is handed out whose worker is lost each time."""
+SERVERS = 6
+"""How often to ask for a server of one's own, from outside: on a busy head several in turn may not come up."""
+NO_SERVER = "Initialization failure from server"
+"""What Ray says of that."""
+NO_ANSWER = "ray client connection timeout"
+"""What Ray says, after half a minute, to who comes from outside without a token."""
+Packed = list[NDArray[np.uint8]]
+"""A pickle and the arrays in it, as bytes: Ray keeps them in its object store, which workers read in place."""
+
+
+class WorkerLost(Exception):
+    """The process that did the work ended, or its machine did."""
+
+    @classmethod
+    def from_ray(cls, problem: Exception) -> WorkerLost:
+        """From what Ray says at length."""
+        return cls(f"{type(problem).__name__} in {TRIES} tries. {first_line(problem)}")
+
+
+@dataclass(frozen=True)
+class Share:
+    """What a worker has for itself."""
+
+    cpus: float = 1.0
+    gpus: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.cpus < math.inf:
+            raise ValueError(f"`cpus` must be above 0, got {self.cpus}.")
+        if not 0 <= self.gpus < math.inf or (self.gpus > 1 and self.gpus % 1):
+            raise ValueError(f"`gpus` must be a share of one like 0.5 or a whole number, got {self.gpus}.")
+
+    def workers(self) -> int:
+        """How many workers the cluster holds now."""
+        count = 0
+        for node in need_ray().nodes():
+            if node["Alive"]:
+                has, wants = node["Resources"], {"CPU": self.cpus, "GPU": self.gpus}
+                count += min(int(has.get(name, 0) / much + 1e-6) for name, much in wants.items() if much)
+        return count
+
+    def take(self) -> None:
+        """Limit this process to its share; to be called before JAX or PyTorch look for devices."""
+        threads = str(max(1, int(self.cpus)))
+        os.environ["NPROC"] = threads  # XLA's thread pool
+        for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+            os.environ[name] = threads
+        if not self.gpus:
+            os.environ["CUDA_VISIBLE_DEVICES"] = ""
+        elif self.gpus < 1:
+            os.environ.setdefault("XLA_PYTHON_CLIENT_MEM_FRACTION", f"{DEVICE_SHARE * self.gpus:.3f}")
+
+
+@contextmanager
+def connected(
+    address: str = LOCAL, share: Share | None = None, tell: Callable[[str], None] | None = None
+) -> Iterator[None]:
+    """Ray at `address`: local, auto (the cluster of this machine), HOST:PORT or ray://HOST:PORT.
+
+    A process that is connected already stays as it is.
+
+    share: what a worker needs; an error if a local Ray has less. A cluster may grow.
+    tell: is told in a line why connecting takes longer.
+    """
+    ray = need_ray()
+    if ray.is_initialized():
+        yield
+        return
+    if address.startswith("ray://") and find_spec("grpc") is None:
+        raise ValueError(
+            f"`address` must be local, auto or HOST:PORT without the client of Ray, got {address}. "
+            'Install it with: pip install "ray[client]".'
+        )
+    options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
+    if address == LOCAL:
+        options["include_dashboard"] = False
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing leaves this machine
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # Share.take does that; Ray would warn of it
+    os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # of several that fail alike one is told, by us
+    os.environ.setdefault("RAY_task_oom_retries", str(TRIES - 1))  # by itself Ray tries forever
+    try:
+        where = os.environ.get("RAY_ADDRESS", "") if address == AUTO else address
+        if ":" in where.rpartition("://")[2]:  # Ray itself would try for minutes
+            reach(where, REACHED_SECONDS)
+        _init(address, options, tell)
+    except (OSError, ValueError, RuntimeError) as problem:
+        reason = first_line(problem).rstrip(".")
+        fix = (
+            f"Its server for clients did not come up, {SERVERS} times: start the head with GRPC_ENABLE_FORK_SUPPORT=0."
+            if NO_SERVER in reason
+            else "It may want a token: set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN to what ray get-auth-token says."
+            if NO_ANSWER in reason
+            else "Start one with: ray start --head; or leave the address out for one on this machine."
+        )
+        raise ValueError(f"`address` must lead to a Ray cluster that runs, got {address} ({reason}). {fix}") from None
+    try:
+        if address == LOCAL and share is not None and share.workers() == 0:
+            raise ValueError(
+                f"`share` must fit this machine, got {share.cpus:g} CPUs and {share.gpus:g} GPUs for each worker. "
+                "Ask for less."
+            )
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _init(address: str, options: dict[str, Any], tell: Callable[[str], None] | None) -> None:
+    """Connect, in some tries.
+
+    For who comes from outside the head forks to start a server, and gRPC at times crashes in the child, unless
+    GRPC_ENABLE_FORK_SUPPORT=0 was set at the head (grpc/grpc#43055, ray-project/ray#63202). Nothing is lost by it.
+    """
+    ray = need_ray()
+    for servers in range(1, SERVERS + 1):
+        try:
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", r"os\.fork")  # JAX fears forks; Ray's become other programs at once
+                ray.init(address=address, **options)
+            return
+        except ConnectionError as problem:
+            if servers == SERVERS or NO_SERVER not in str(problem):
+                raise
+            if tell is not None:
+                tell(f"the server that {address} starts for this run did not come up; asking for another one")
+            ray.shutdown()
+
+
+def cancel(refs: Iterable[Any], head: Head) -> None:
+    """End the tasks behind these references; what has come is left alone, for Ray 2.60 may abort if told to end it."""
+    ray, waiting = need_ray(), list(refs)
+    if waiting and ray.is_initialized():  # else Ray would look for a cluster to connect to
+        with suppress(Exception), head.asked():  # the cluster may be gone
+            for ref in ray.wait(waiting, num_returns=len(waiting), timeout=0)[1]:
+                ray.cancel(ref, force=True)
+
+
+def pack(value: Any) -> Packed:
+    """The value as bytes; large arrays stay as they are, uncopied."""
+    buffers: list[pickle.PickleBuffer] = []
+    head = need_ray().cloudpickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+    return [np.frombuffer(part, np.uint8) for part in (head, *(buffer.raw() for buffer in buffers))]
+
+
+def unpack(parts: Packed, *, private: bool = False) -> Any:
+    """The value; its arrays are views that cannot be written, or private copies."""
+    buffers = parts[1:]
+    return pickle.loads(parts[0].data, buffers=[bytearray(part) for part in buffers] if private else buffers)
+
+
+_loaded: dict[str, Any] = {}
+
+
+def load(key: str, parts: Packed, share: Share) -> Any:
+    """In a worker: the value that all its tasks share. It is loaded once, so what it compiles stays compiled."""
+    if key not in _loaded:
+        share.take()
+        _loaded.clear()
+        _loaded[key] = unpack(parts)
+        from threadpoolctl import threadpool_limits
+
+        threadpool_limits(max(1, int(share.cpus)))  # libraries that were there before
+    return _loaded[key]

@@ -1,0 +1,74 @@
+"""The finished runs of a store in order, however many: their list is on disk, and one run at a time in memory."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from taskorder.runs.results import config_of
+from taskorder.runs.store import Entry, Store, StoreError, scratch
+
+PLACES = "create table runs (config integer not null, number integer not null, seed integer not null, digest not null)"
+LARGEST = 2**63 - 1
+
+
+class Listed:
+    """The list; it can be gone through again and again."""
+
+    def __init__(self, store: Store, places: sqlite3.Connection, configs: dict[str, int]) -> None:
+        self._store, self._places, self._configs = store, places, configs
+
+    def __len__(self) -> int:
+        return int(self._places.execute("select count(*) from runs").fetchone()[0])
+
+    def __iter__(self) -> Iterator[Entry]:
+        """By kind and settings, set and seed."""
+        for _, config in sorted(self._configs.items()):
+            yield from self._entries("config = ?", config)
+
+    def of_set(self, number: int) -> list[Entry]:
+        """The runs of one task set."""
+        return list(self._entries("number = ?", number))
+
+    def set_range(self) -> tuple[int, int]:
+        """The smallest and the largest number of a set."""
+        low, high = self._places.execute("select min(number), max(number) from runs").fetchone()
+        return low, high
+
+    def setting_names(self) -> list[str]:
+        """The settings of all runs, in the order in which they first come."""
+        found = (json.loads(text)[1] for text in sorted(self._configs))
+        return list(dict.fromkeys(name for others in found for name in sorted({*others, "set", "seed"})))
+
+    def _entries(self, where: str, value: int) -> Iterator[Entry]:
+        query = f"select digest from runs where {where} order by config, number, seed, digest"
+        for (digest,) in self._places.execute(query, (value,)):
+            entry = self._store.entry(digest)
+            if entry is None:
+                raise StoreError(f"`store` must keep its runs while they are read, got {self._store.path} without one.")
+            yield entry
+
+
+@contextmanager
+def listed(store: Store, kind: str) -> Iterator[Listed]:
+    """The finished runs whose kind begins with `kind`."""
+    configs: dict[str, int] = {}
+    with scratch(PLACES) as places:
+        places.executemany("insert into runs values (?, ?, ?, ?)", _places_of(store, kind, configs))
+        places.execute("create index by_place on runs (config, number, seed, digest)")
+        yield Listed(store, places, configs)
+
+
+def _places_of(store: Store, kind: str, configs: dict[str, int]) -> Iterator[tuple[int, int, int, str]]:
+    """Where each run stands; `configs` numbers the settings as they come."""
+    for entry in store.each_entry():
+        if entry.kind.startswith(kind):
+            number, seed = (entry.params.get(key) for key in ("set", "seed"))
+            if type(number) is not int or type(seed) is not int or max(abs(number), abs(seed)) > LARGEST:
+                raise StoreError(
+                    "`store` must hold runs as `taskorder run` writes them, got a run without its set and seed in "
+                    f"{store.path}."
+                )
+            yield configs.setdefault(config_of(entry), len(configs)), number, seed, entry.digest

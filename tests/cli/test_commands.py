@@ -1,0 +1,291 @@
+"""The command line on real files: tables, JSON, pipes, options."""
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from taskorder.cli import main, render
+from taskorder.ordering import solve as solve_module
+from taskorder.records import Plan
+from taskorder.tables.files import demo_similarity, write_similarity
+
+NAMES = ("cats", "dogs", "owls", "a:b", "x, y")
+TABLE = 0.7 ** np.abs(np.subtract.outer(np.arange(5), np.arange(5)))
+
+
+def run(*argv, **options):
+    """The real program in its own process."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "FORCE_COLOR": "1"}
+    return subprocess.run(
+        [sys.executable, "-m", "taskorder", *map(str, argv)],
+        capture_output=True,
+        env=environment,
+        timeout=300,
+        **options,
+    )
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "table.csv"
+    write_similarity(path, TABLE, NAMES)
+    return str(path)
+
+
+@pytest.fixture
+def calls(monkeypatch):
+    """What the command line asked of `solve`; the real one still answers."""
+    seen = []
+    real = solve_module.solve
+
+    def spy(*args, **options):
+        seen.append((args, options))
+        return real(*args, **options)
+
+    monkeypatch.setattr(solve_module, "solve", spy)
+    return seen
+
+
+def plan_of(capsys, *argv):
+    assert main([*argv, "--json"]) == 0
+    text, problems = capsys.readouterr()
+    assert problems == ""
+    json.loads(text)
+    return Plan.from_json(text)
+
+
+@pytest.mark.parametrize("start", [["--version"], ["--help"], ["plan", "--help"], ["compare", "--help"]])
+def test_starts_without_numerical_packages(start):
+    code = (
+        "import sys\nfrom taskorder.cli import main\n"
+        f"try:\n    main({start!r})\nexcept SystemExit as end:\n    assert not end.code\n"
+        "print([m for m in ('numpy', 'numba', 'scipy', 'rich', 'matplotlib') if m in sys.modules], file=sys.stderr)"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=60)
+    assert done.stderr.strip() == "[]"
+    assert done.returncode == 0
+    assert "taskorder" in done.stdout
+    if start[0] in ("plan", "compare"):
+        assert f"taskorder {start[0]} similarity.csv" in done.stdout
+
+
+def test_plan_prints_numbered_steps(table, capsys):
+    assert main(["plan", table]) == 0
+    text, problems = capsys.readouterr()
+    assert problems == ""
+    assert "\x1b" not in text
+    plan = solve_module.solve(TABLE, names=NAMES)
+    for step, task in enumerate(plan.named_order, start=1):
+        row = next(line for line in text.splitlines() if line.split()[:1] == [str(step)])
+        assert task in row
+    assert f"{plan.error:.6g}" in text
+    assert "proven" in text
+
+
+def test_the_last_total_is_the_weighted_error(table, capsys):
+    assert main(["plan", table, "--weights", "cats=3,owls=0.5"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    last = next(line for line in lines if line.split()[:1] == ["5"])
+    error = next(line for line in lines if line.startswith("error"))
+    assert float(last.split()[-2]) == pytest.approx(float(error.split()[1]), abs=6e-5)
+
+
+def test_json_is_the_plan_itself(table, capsys):
+    plan = plan_of(capsys, "plan", table)
+    again = solve_module.solve(TABLE, names=NAMES)
+    assert dataclasses.replace(plan, seconds=0.0) == dataclasses.replace(again, seconds=0.0)
+    assert Plan.from_json(plan.to_json()) == plan
+
+
+def test_every_option_reaches_the_solver(table, tmp_path, calls, capsys):
+    output = tmp_path / "output.csv"
+    co = 0.5 + 0.5 * np.eye(5)
+    co[0, 1] = co[1, 0] = 0.75
+    back = [4, 3, 2, 1, 0]
+    write_similarity(output, co[np.ix_(back, back)], NAMES[::-1])
+    plan = plan_of(
+        capsys, "plan", table, "--rule", "greedy", "--output", str(output), "--weights", "1,2,1,1,1", "--before",
+        "cats:a:b", "--before", "a:b:dogs", "--first", "cats", "--last", "dogs", "--learned", '"x, y"',
+        "--time-limit", "3", "--seed", "7", "--no-repair",
+    )  # fmt: skip
+    (args, options), *more = calls
+    assert not more
+    assert args[1] == "greedy"
+    np.testing.assert_array_equal(args[0], TABLE)
+    np.testing.assert_array_equal(options["output"], co)
+    assert options["weights"].tolist() == [1, 2, 1, 1, 1]
+    assert options["before"] == [("cats", "a:b"), ("a:b", "dogs")]
+    assert (options["first"], options["last"], options["learned"]) == ("cats", "dogs", ["x, y"])
+    assert (options["time_limit"], options["seed"], options["repair"]) == (3.0, 7, False)
+    assert plan.named_order == ("cats", "a:b", "owls", "dogs") or plan.named_order == ("cats", "owls", "a:b", "dogs")
+
+
+def test_visits_and_no_time_limit(table, calls, capsys):
+    plan = plan_of(capsys, "plan", table, "--visits", "7", "--time-limit", "none")
+    assert len(plan.order) == 7
+    assert set(plan.order) == set(range(5))
+    assert calls[0][1]["visits"] == 7
+    assert calls[0][1]["time_limit"] is None
+
+
+@pytest.mark.parametrize("rule", solve_module.RULES)
+def test_every_rule_prints_a_table(rule, table, capsys):
+    assert main(["plan", table, "--rule", rule]) == 0
+    text = capsys.readouterr().out
+    assert rule in text
+    assert all(name in text for name in NAMES)
+
+
+def test_compare_table_and_json(table, capsys):
+    assert main(["compare", table]) == 0
+    text = capsys.readouterr().out
+    assert "\x1b" not in text
+    assert main(["compare", table, "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["verdict"] in text
+    assert {score["rule"] for score in data["scores"]} <= set(solve_module.RULES)
+    words = [line.split() for line in text.splitlines() if "%" in line]
+    rows = [first for first, *_ in words if first in solve_module.RULES]
+    assert rows == [score["rule"] for score in data["scores"]]
+    assert f"{data['random_mean']:.6g}" in text
+
+
+def test_demo(capsys):
+    assert plan_of(capsys, "plan", "--demo").names == demo_similarity()[1]
+    assert main(["compare", "--demo", "--num-random", "50"]) == 0
+    assert "more" in capsys.readouterr().out  # 12 tasks: the orders are shortened
+
+
+def test_a_table_that_needs_repair_says_so(tmp_path, capsys):
+    path = tmp_path / "broken.csv"
+    path.write_text("1,0.9,-0.9\n0.9,1,0.9\n-0.9,0.9,1\n")
+    assert main(["plan", str(path)]) == 0
+    assert "nearest correlation matrix" in capsys.readouterr().out
+    assert main(["plan", str(path), "--no-repair"]) == 2
+    assert "taskorder: error:" in capsys.readouterr().err
+
+
+def test_markup_in_names_is_text(tmp_path, capsys):
+    path = tmp_path / "table.json"
+    write_similarity(path, np.eye(2), ["[bold]x[/bold]", ":smile:"])
+    assert main(["plan", str(path)]) == 0
+    text = capsys.readouterr().out
+    assert "[bold]x[/bold]" in text
+    assert ":smile:" in text
+
+
+def test_pipes_in_and_out(table):
+    with open(table, "rb") as stream:
+        done = run("plan", "-", stdin=stream)
+    assert done.returncode == 0
+    assert done.stderr == b""
+    assert b"\x1b" not in done.stdout
+    assert b"cats" in done.stdout
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_a_closed_pipe_is_quiet(more, table):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-m", "taskorder", "plan", table, *more]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    with process.stderr as stream:
+        assert stream.read() == b""
+    assert process.wait(timeout=300) == 0
+
+
+def test_names_that_the_terminal_cannot_show(tmp_path):
+    path = tmp_path / "table.json"
+    write_similarity(path, np.eye(2), ["Ελλάδα", "日本"])
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONIOENCODING": "ascii"}
+    command = [sys.executable, "-m", "taskorder", "plan", str(path)]
+    done = subprocess.run(command, capture_output=True, env=environment, timeout=300)
+    assert done.returncode == 0
+    assert rb"\u65e5" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["plan", "compare"])
+def test_piped_tables_have_no_trailing_blanks(command, table, capsys):
+    assert main([command, table]) == 0
+    text = capsys.readouterr().out
+    assert text.endswith("\n")
+    assert [line for line in text.splitlines() if line != line.rstrip()] == []
+
+
+@pytest.mark.parametrize("command", [[], ["plan"], ["compare"]])
+def test_help_fits_eighty_columns(command, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main([*command, "--help"]) == 0
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= 80
+    if command == ["plan"]:
+        assert all(f"\n  {rule} " in text for rule in solve_module.RULES)
+        assert "2000 tasks" in text
+
+
+def test_no_command_prints_the_help_to_stderr(capsys):
+    assert main([]) == 2
+    text, problems = capsys.readouterr()
+    assert text == ""
+    assert "usage: taskorder" in problems
+    assert "taskorder plan --demo" in problems
+
+
+def on_a_terminal(monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("TERM", "dumb")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+
+
+@pytest.mark.parametrize("columns", [50, 60, 90])
+def test_a_narrow_terminal_folds_names(columns, tmp_path, capsys, monkeypatch):
+    names = ["".join(chr(97 + (7 * i + k) % 26) for i in range(45)) for k in range(3)]
+    path = tmp_path / "table.csv"
+    write_similarity(path, TABLE[:3, :3], names)
+    on_a_terminal(monkeypatch, columns)
+    assert main(["plan", str(path)]) == 0
+    text = capsys.readouterr().out
+    assert max(map(len, text.splitlines())) <= columns
+    assert "\u2026" not in text
+    cells = [line[7:].split("  ")[0].strip() for line in text.splitlines()]
+    assert all(name in "".join(cells) for name in names)
+    assert "3.0000" in text
+
+
+@pytest.mark.parametrize("columns", [45, 79, 99, 100, 200])
+def test_a_narrow_comparison_leaves_the_orders_out(columns, table, capsys, monkeypatch):
+    on_a_terminal(monkeypatch, columns)
+    assert main(["compare", table]) == 0
+    text = capsys.readouterr().out
+    assert "\u2026" not in text
+    assert max(map(len, text.splitlines())) <= columns
+    assert all(header in text for header in ("rule", "error", "x best", "percentile"))
+    assert ("orders: see --json or a wider terminal" in text) == (columns < 100)
+    assert ("cats" in text) == (columns >= 100)
+
+
+def test_unfinished_rules_and_only_one_order(table, tmp_path, capsys):
+    from rich.console import Console
+
+    from taskorder.ordering.compare import compare
+
+    result = compare(TABLE, names=NAMES)
+    cut = tuple(dataclasses.replace(score, proven=False, complete=score.rule != "max-path") for score in result.scores)
+    console = Console(width=200)
+    with console.capture() as page:
+        console.print(render.comparison_table(dataclasses.replace(result, scores=cut), 160))
+    assert page.get().count("(unfinished)") == 1
+    assert "max-path (unfinished)" in page.get()
+    path = tmp_path / "one.csv"
+    path.write_text("1")
+    assert main(["compare", str(path)]) == 0
+    assert "the only order: mean" in capsys.readouterr().out

@@ -1,0 +1,205 @@
+"""Pilot samples, transfer tables, and what happens when a learner fails."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytest.importorskip("sklearn")
+from sklearn.datasets import load_digits
+from sklearn.linear_model import SGDClassifier
+from sklearn.neural_network import MLPClassifier
+
+from taskorder import solve
+from taskorder.learners import LearnerError, SklearnLearner
+from taskorder.planning.pilot import TransferTable, pilot_sample, transfer_table
+from taskorder.tables.transfer import bounded, transfer_ratios, transfer_similarity
+from taskorder.task import Task, share_labels
+
+
+@pytest.fixture(scope="module")
+def digits():
+    data = load_digits()
+    tasks = []
+    for low in range(0, 10, 2):
+        rows = np.flatnonzero(np.isin(data.target, (low, low + 1)))
+        inputs, labels = data.data[rows] / 16, (data.target[rows] == low + 1).astype(int)
+        tasks.append(Task(f"{low} or {low + 1}", inputs[:250], labels[:250], inputs[250:], labels[250:]))
+    return tasks
+
+
+def learner(epochs=30):
+    return SklearnLearner(MLPClassifier((32,), batch_size=16), epochs)
+
+
+@given(st.lists(st.integers(1, 40), min_size=2, max_size=5), st.floats(0.01, 1.0), st.integers(0, 5))
+def test_a_sample_has_the_shares_of_the_classes(counts, share, seed):
+    labels = np.repeat(np.arange(len(counts)), counts)
+    task = Task("t", np.arange(float(len(labels)))[:, None], labels)
+    total = round(share * len(labels))
+    if total < len(counts):
+        with pytest.raises(ValueError, match="at least one example of each of its"):
+            pilot_sample([task], share, seed)
+        return
+    (sample,) = pilot_sample([task], share, seed)
+    found = np.bincount(sample.targets)
+    assert found.min() >= 1
+    assert (found <= counts).all()
+    assert found.sum() == total
+    exact = np.array(counts) * total / len(labels)
+    assert (np.abs(found - exact)[exact >= 1] < len(counts)).all()
+    if exact.min() >= 1:
+        assert (np.abs(found - exact) < 1).all()
+    rows = sample.inputs[:, 0].astype(int)
+    assert len(set(rows)) == len(rows)
+    assert (labels[rows] == sample.labels).all()
+
+
+def test_a_sample_depends_on_the_seed_and_the_name_alone(digits):
+    first, again = (pilot_sample(tasks, 20, seed=1)[-1] for tasks in (digits, digits[3:]))
+    other = pilot_sample(digits, 20, seed=2)[-1]
+    assert first.digest == again.digest != other.digest
+    assert len(first.targets) == 20
+
+
+def test_evaluation_data_are_kept_or_dropped(digits):
+    assert len(pilot_sample(digits, 0.1)[0].measured[1]) == len(digits[0].eval_labels)
+    dropped = pilot_sample(digits, 0.1, keep_eval=False)[0]
+    assert dropped.measured[1] is dropped.targets
+    assert len(dropped.targets) == 25
+    assert len(pilot_sample(digits, 1.0)[0].targets) == len(pilot_sample(digits, 10_000)[0].targets) == 250
+
+
+@pytest.mark.parametrize(
+    ("size", "message"),
+    [
+        (1, "each of its 2 classes, got 1 of its 250 examples. Take 2 or more, or a share of at least 0.008."),
+        (0.001, "each of its 2 classes, got 0.001 of its 250 examples. Take 2 or more, or a share of at least 0.008."),
+        (0, "`pilot` must be a share above 0 and up to 1.0 or a whole number of examples a task, got 0."),
+        (1.5, "got 1.5"),
+        (-2, "got -2"),
+        (True, "got True"),
+        ("1%", "got '1%'"),
+        (float("nan"), "got nan"),
+    ],
+)
+def test_a_pilot_that_is_too_small_or_no_size(digits, size, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        pilot_sample(digits, size)
+
+
+def test_from_a_pilot_to_a_plan(digits):
+    table = transfer_table(pilot_sample(digits, 40), learner(), seeds=2)
+    assert table.losses.shape == table.chance.shape == table.accuracy.shape == (2, 5, 5)
+    assert table.fits == 10
+    own = np.diagonal(table.ratios, axis1=1, axis2=2)
+    assert (own < 0.7).all()
+    wanted = np.mean([transfer_similarity(transfer_ratios(table.losses[s], table.chance[s])) for s in (0, 1)], axis=0)
+    np.testing.assert_allclose(table.similarity(), wanted)
+    plan = solve(bounded(table.similarity())[0], names=table.names)
+    assert sorted(plan.order) == [0, 1, 2, 3, 4]
+
+
+def test_a_small_pilot_sees_what_all_data_show(digits):
+    def off_diagonal(tasks):
+        similarity = transfer_table(tasks, learner(), seeds=3).similarity()
+        return similarity[np.triu_indices(5, 1)]
+
+    whole, sampled = off_diagonal(digits), off_diagonal(pilot_sample(digits, 0.2))
+    assert np.corrcoef(whole, sampled)[0, 1] > 0.8
+
+
+def resampled(table, seed):
+    """Seeds, and the examples of each task, drawn with replacement."""
+    rng = np.random.default_rng(seed)
+    seeds = rng.integers(len(table.seeds), size=len(table.seeds))
+    return table.drawn(seeds, [rng.integers(one.shape[-1], size=one.shape[-1]) for one in table.examples])
+
+
+def test_a_table_goes_through_json(digits):
+    table = transfer_table(pilot_sample(digits[:3], 20), learner(5), seeds=[4, 2])
+    again = TransferTable.from_json(table.to_json())
+    assert again.names == table.names
+    assert again.seeds == (4, 2)
+    for name in ("losses", "chance", "accuracy"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(table, name))
+    assert resampled(again, 1).to_json() == resampled(table, 1).to_json()
+    for text in ("{", "{}", table.to_json().replace('"losses"', '"lost"'), table.to_json().replace("[4, 2]", "[4]")):
+        with pytest.raises(ValueError, match=r"written by TransferTable\.to_json"):
+            TransferTable.from_json(text)
+
+
+def test_a_bootstrap_draw_moves_about_the_table(digits):
+    table = transfer_table(pilot_sample(digits[:3], 40), learner(5), seeds=4)
+    draws = [resampled(table, seed) for seed in range(300)]
+    assert draws[0].to_json() == resampled(table, 0).to_json()
+    assert draws[0].to_json() != draws[1].to_json()
+    assert all(draw.losses.shape == table.losses.shape for draw in draws)
+    means = np.array([draw.losses.mean(axis=0) for draw in draws])
+    spread = means.std(axis=0)
+    assert (spread > 0).all()
+    assert (np.abs(means.mean(axis=0) - table.losses.mean(axis=0)) < 5 * spread / 300**0.5).all()
+    for b, one in enumerate(table.examples):  # the parts that the means come from
+        np.testing.assert_allclose(one.mean(axis=-1)[..., 0], table.losses[:, :, b])
+        np.testing.assert_allclose(one.mean(axis=-1)[..., 1], table.chance[:, :, b])
+        np.testing.assert_allclose(one.mean(axis=-1)[..., 2], table.accuracy[:, :, b])
+
+
+class Tired(SklearnLearner):
+    """Gives up on its third fit, or answers with no number from then on."""
+
+    def __init__(self, how):
+        super().__init__(SGDClassifier(loss="log_loss"), epochs=1)
+        self.how, self.count = how, 0
+
+    def fit(self, model, task):
+        self.count += 1
+        if self.how == "raises" and self.count == 3:
+            raise MemoryError("no memory left")
+        return super().fit(model, task)
+
+    def losses_by_class(self, model, inputs):
+        found = super().losses_by_class(model, inputs)
+        return found * np.nan if self.how == "answers nan" and self.count >= 3 else found
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ("raises", "got MemoryError: no memory left (learning '4 or 5', seed 0, fit 3 of 10). The fits before it"),
+        ("answers nan", "got nan for '0 or 1' (learning '4 or 5', seed 0, fit 3 of 10). The fits before it are kept"),
+    ],
+)
+def test_a_failure_on_the_third_fit_is_named_and_nothing_is_lost(digits, tmp_path, how, message):
+    path = tmp_path / "pilot.sqlite"
+    wanted = transfer_table(digits, Tired("never"), seeds=2)
+    with pytest.raises(LearnerError, match=re.escape(message)):
+        transfer_table(digits, Tired(how), seeds=2, store=path)
+    again, counts = Tired("never"), []
+    table = transfer_table(digits, again, seeds=2, store=path, report=lambda *now: counts.append(now))
+    assert again.count == 8
+    assert counts == [(done, 8) for done in range(1, 9)]
+    assert table.to_json() == wanted.to_json()
+
+
+def test_without_a_store_the_message_says_how_to_keep(digits):
+    with pytest.raises(LearnerError, match=r"fit 3 of 10\)\. Give a store to keep finished fits\."):
+        transfer_table(digits, Tired("raises"), seeds=2)
+
+
+def test_labels_unseen_in_another_task(digits):
+    strangers = [digits[0], Task("letters", digits[1].inputs, np.where(digits[1].labels == 1, "a", "b"))]
+    with pytest.raises(ValueError, match=r"share labels, got 'a' and all others of 'letters' unseen in '0 or 1'"):
+        transfer_table(strangers, learner())
+    assert transfer_table(share_labels(strangers), learner(1), seeds=1).notes == ()
+    three = Task("three", digits[1].inputs[:90], [0, 1, 2] * 30)
+    (note,) = transfer_table([digits[0], three], learner(1), seeds=1).notes
+    assert note == "tasks differ in their classes: 2 of 'three' is unseen in '0 or 1'"
+
+
+@pytest.mark.parametrize("seeds", [0, [], [-1], 1.5])
+def test_seeds(digits, seeds):
+    with pytest.raises(ValueError, match=r"`seeds?` must"):
+        transfer_table(digits, learner(), seeds=seeds)

@@ -1,0 +1,91 @@
+"""What a run measures of its tasks, and the orders that follow from it."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+pytest.importorskip("jax")
+from taskorder.ordering.candidates import similarity_orders
+from taskorder.runs import settings
+from taskorder.runs import task_sets as runs
+from taskorder.runs.config import config_of
+from taskorder.runs.estimates import share_of, task_pool
+from taskorder.tables.transfer import similarity_from
+
+NAMES = ["test", "train", "20%", "2%", "curvature"]
+
+
+@pytest.fixture(scope="module")
+def result():
+    config = config_of({"num_tasks": 4, "orders": "2+rules", "epochs": 1, "similarities": NAMES})
+    return runs.run_batch(settings.specs(config)[:1])[0]
+
+
+def test_every_estimate_is_a_whole_table(result):
+    assert list(result["similarities"]) == NAMES
+    for name in NAMES[:-1]:
+        tables = {kind: np.array(table) for kind, table in result["similarities"][name].items()}
+        assert set(tables) == {"accuracy", "loss", "chance"}
+        assert all(table.shape == (4, 4) for table in tables.values())
+        assert not np.allclose(tables["loss"], tables["loss"].T)
+    assert np.array(result["similarities"]["curvature"]["value"]).shape == (4, 4)
+
+
+def test_test_losses_are_those_of_the_single_task_networks(result):
+    rows, tables = settings.tables_of(result)
+    assert {(task,) for task in range(4)} & set(rows)
+    for task in range(4):
+        if (task,) in rows:
+            wanted = tables["loss"][rows[task,]]
+            np.testing.assert_allclose(result["similarities"]["test"]["loss"][task], wanted, rtol=1e-4)
+
+
+def test_the_rules_orders_are_trained(result):
+    rows, _ = settings.tables_of(result)
+    for name in NAMES[:-1]:
+        for orders in similarity_orders(similarity_from(result["similarities"][name])).values():
+            assert set(orders) <= set(rows)
+    whole = {order for order in rows if len(order) == 4}
+    assert 4 <= len(whole) < len(list(itertools.permutations(range(4)))) + 1
+
+
+def test_a_pilot_smaller_than_a_batch_will_do(result):
+    """2 % of a task of digits is two images of each class, fewer than a batch of 4 in the smallest class."""
+    assert share_of("2%") == 0.02
+    assert np.isfinite(result["similarities"]["2%"]["loss"]).all()
+
+
+def test_pools_of_a_share_have_the_shape_of_the_whole():
+    data = runs.dataset_of("digits")
+    sets = [runs.task_set(data, {"num_tasks": 2, "classes_per_task": 2}, number) for number in (0, 1)]
+    whole = task_pool(data, sets)
+    part = task_pool(data, sets, share=0.1, inputs=whole.inputs, length=whole.rows.shape[1])
+    assert part.rows.shape == whole.rows.shape
+    assert (np.asarray(part.counts) < np.asarray(whole.counts) / 8).all()
+    few = task_pool(data, sets, most=10)
+    assert np.asarray(few.counts).max() <= 11
+
+
+def test_adam_starts_afresh_only_when_asked():
+    base = {"num_tasks": 2, "orders": 1, "epochs": 1, "fraction": 0.2}
+    kept, reset = (
+        runs.run_batch(settings.specs(config_of({**base, "reset_adam": one}))[:1])[0] for one in (False, True)
+    )
+    assert kept["loss"][1] == reset["loss"][1]  # after the first task
+    assert kept["loss"][2] != reset["loss"][2]
+
+
+def test_named_tasks_take_the_place_of_drawn_ones():
+    config = config_of({"tasks": ["3-5", "8-1"], "num_sets": 1, "num_tasks": 2, "epochs": 1, "fraction": 0.2})
+    (spec,) = settings.specs(config)
+    assert (
+        "tasks" not in settings.specs(config_of({}))[0].params
+    )  # specs from before there were named tasks stay theirs
+    found = runs.run_batch([spec])[0]["task_set"]
+    assert found["names"] == ("3-5", "8-1")
+    assert found["tasks"] == (((3, 5), (0, 1)), ((8, 1), (0, 1)))
+    with pytest.raises(ValueError, match="`tasks` must name classes with hyphens between them, got 'cat' in '3-cat'"):
+        runs.task_set(runs.dataset_of("digits"), {"tasks": ["3-cat"]}, 0)
+    with pytest.raises(ValueError, match="`tasks` must have equally many classes"):
+        runs.task_set(runs.dataset_of("digits"), {"tasks": ["3-5", "1-2-4"]}, 0)
