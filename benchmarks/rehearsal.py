@@ -7,10 +7,10 @@
     python benchmarks/rehearsal.py --dataset digits --share 0.2 --sets 0-24     development, and again with --plans
 
 The truth is a store of `taskorder run reproduction/configs/DATASET.toml`: all orders of every task set, on all the
-data, tested on test data. A rehearsal sees 1 % of the training data and nothing else. What it learns is kept (--keep), so that looking
-again costs nothing. A gain is the test accuracy of the chosen order minus the mean over all orders, in points;
-intervals are bootstrapped over task sets. `ceiling` is the best order of a full run with another seed, where the store
-has one.
+data, tested on test data. A rehearsal sees 1 % of the training data and nothing else. What it learns is kept
+(--keep), so that looking again costs nothing. A gain is the test accuracy of the chosen order minus the mean over all
+orders, in points; intervals are bootstrapped over task sets. `ceiling` is the best order of a full run with another
+seed, where the store has one.
 """
 
 from __future__ import annotations
