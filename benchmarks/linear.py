@@ -20,9 +20,9 @@ from common import save, seconds, show
 
 from reproduction import load
 from taskorder import random_correlation
-from taskorder.linear.gram import boundary_errors, trajectories
-from taskorder.linear.plain import errors
-from taskorder.linear.tasks import LinearTasks, sample_tasks
+from taskorder.linear.random_tasks import LinearTasks, sample_tasks
+from taskorder.linear.residual_descent import boundary_errors, trajectories
+from taskorder.linear.weight_descent import errors
 from taskorder.machine import one_blas_thread
 from taskorder.runs.local import run
 from taskorder.runs.store import Store

@@ -31,7 +31,7 @@ from common import show as show_rows
 from jax import Array, lax
 
 from taskorder.datasets import load
-from taskorder.datasets.split import lookup_table, task_indices
+from taskorder.datasets.class_tasks import lookup_table, task_indices
 from taskorder.engine.compiled import keep_compiled
 from taskorder.engine.nets import Net
 from taskorder.engine.train import Pool, Recipe, as_floats
@@ -47,7 +47,7 @@ from taskorder.runs.estimates import task_pool
 from taskorder.runs.settings import tables_of
 from taskorder.runs.store import Store
 from taskorder.stats import bootstrap_interval
-from taskorder.tables.transfer import similarity_from, transfer_ratios, transfer_similarity
+from taskorder.tables.loss_ratios import loss_ratios, measured_similarity, similarity_from_loss_ratios
 from taskorder.task import Task
 
 KIND = "rehearsal.tables.1"
@@ -130,10 +130,9 @@ def gains_of(
     P = len(orders[0])
     alone = [endings.index((place,)) for place in range(P)]
     ratios = [
-        transfer_ratios(loss[alone], chance[alone])
-        for loss, chance in zip(tables["loss"], tables["chance"], strict=True)
+        loss_ratios(loss[alone], chance[alone]) for loss, chance in zip(tables["loss"], tables["chance"], strict=True)
     ]
-    similarity = np.mean([transfer_similarity(one) for one in ratios], axis=0)
+    similarity = np.mean([similarity_from_loss_ratios(one) for one in ratios], axis=0)
     found: dict[str, float] = {}
     for level, length in LENGTHS.items():
         if length > LENGTHS[args.level]:
@@ -145,12 +144,18 @@ def gains_of(
         scores = combined_score(made, values, similarity, orders, orders)
         found[f"rehearsal, {level}"] = gain[orders[int(scores.argmax())]]
         found[f"rehearsal, {level}, one seed"] = gain[
-            orders[int(combined_score(made, made.values[0], transfer_similarity(ratios[0]), orders, orders).argmax())]
+            orders[
+                int(
+                    combined_score(
+                        made, made.values[0], similarity_from_loss_ratios(ratios[0]), orders, orders
+                    ).argmax()
+                )
+            ]
         ]
         found[f"only rehearsed affinity, {level}"] = _best(gain, orders, made.score(orders, values))
         found[f"only rehearsed accuracy, {level}"] = _best(gain, orders, made.score(orders, made.told.mean(axis=0)))
     for label, table, matrix in (
-        ("one seed", similarity_from(truth["similarity"]), None),
+        ("one seed", measured_similarity(truth["similarity"]), None),
         (f"{len(seeds)} seeds", similarity, np.mean(ratios, axis=0)),
     ):
         by_rule = similarity_orders(table)

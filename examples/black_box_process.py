@@ -52,7 +52,7 @@ def main() -> None:
     from taskorder import solve
     from taskorder.learners import CommandLearner
     from taskorder.planning.pilot import transfer_table
-    from taskorder.tables.transfer import bounded
+    from taskorder.tables.loss_ratios import clip_similarity
     from taskorder.task import Task
 
     with tempfile.TemporaryDirectory() as folder:
@@ -61,7 +61,7 @@ def main() -> None:
         learner = CommandLearner([sys.executable, __file__, "--answer", str(data)], timeout=60)
         # what is answered is kept: if the process fails, the next call asks only what is missing
         table = transfer_table(tasks, learner, seeds=1, store=Path(folder) / "answers.sqlite")
-    similarity, _ = bounded(table.similarity())
+    similarity, _ = clip_similarity(table.similarity())
     print(f"similarity from {table.losses.size} answers")
     for name, row in zip(table.names, similarity, strict=True):
         print(f"  {name:8}" + "".join(f"{value:7.2f}" for value in row))

@@ -24,7 +24,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier
 
-from taskorder.tables.files import write_similarity
+from taskorder.tables.writing import write_similarity
 
 TASKS = (
     ("bear", "bus"),

@@ -19,7 +19,7 @@ from sklearn.neural_network import MLPClassifier
 from taskorder import solve
 from taskorder.learners import SklearnLearner, learn_orders
 from taskorder.planning.pilot import pilot_sample, transfer_table
-from taskorder.tables.transfer import bounded
+from taskorder.tables.loss_ratios import clip_similarity
 from taskorder.task import Task
 
 TOPICS = {
@@ -73,7 +73,7 @@ def main() -> None:
 
     # a pilot on 60 texts a task, measured on these texts alone: the test texts play no part in the choice
     table = transfer_table(pilot_sample(tasks, 60, keep_eval=False), learner, seeds=3)
-    similarity, _ = bounded(table.similarity())
+    similarity, _ = clip_similarity(table.similarity())
     print(f"similarity from {table.fits} fits on 60 texts a task")
     for name, row in zip(table.names, similarity, strict=True):
         print(f"  {name:20}" + "".join(f"{value:7.2f}" for value in row))

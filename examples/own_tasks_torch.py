@@ -18,7 +18,7 @@ from taskorder import solve
 from taskorder.datasets.images import read_images
 from taskorder.learners import TorchLearner, learn_orders
 from taskorder.planning.pilot import pilot_sample, transfer_table
-from taskorder.tables.transfer import bounded
+from taskorder.tables.loss_ratios import clip_similarity
 from taskorder.task import Task, share_labels
 
 NUM_RANDOM = 3
@@ -69,7 +69,7 @@ def main() -> None:
 
     # a pilot of 40 images a task, measured on these images alone: the test images play no part in the choice
     table = transfer_table(pilot_sample(tasks, 40, keep_eval=False), learner, seeds=3)
-    similarity, _ = bounded(table.similarity())
+    similarity, _ = clip_similarity(table.similarity())
     print(f"similarity from {table.fits} fits on 40 images a task")
     for name, row in zip(table.names, similarity, strict=True):
         print(f"  {name:16}" + "".join(f"{value:7.2f}" for value in row))

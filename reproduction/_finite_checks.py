@@ -17,8 +17,8 @@ from reproduction._claims import inside, together
 from reproduction._finite_table import Cell, Table, quantity
 from reproduction._fit import slope
 from taskorder.checks import Floats
+from taskorder.linear.random_tasks import Sizes
 from taskorder.linear.simulate import progress_of
-from taskorder.linear.tasks import Sizes
 from taskorder.plots.figuredata import Check
 from taskorder.stats import bootstrap_interval, share_interval
 

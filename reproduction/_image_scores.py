@@ -21,7 +21,7 @@ from taskorder.ordering.candidates import (
 from taskorder.ordering.first_order import coefficients
 from taskorder.ordering.problem import open_problem
 from taskorder.ordering.rules import typicality
-from taskorder.tables.transfer import bounded, measured_table
+from taskorder.tables.loss_ratios import clip_similarity, measured_matrix
 from taskorder.theory.nearest import nearest_correlation
 
 TYPICALITY = ("periphery-to-core", "core-to-periphery")
@@ -57,7 +57,7 @@ def rule_orders(truth: Truth, estimate: str) -> dict[str, Orders]:
         return curvature_orders(truth.tables[estimate]["value"])
     found = similarity_orders(truth.similarity(estimate))
     found |= {one_way(rule): found[rule][:1] for rule in TWO_ORDERS}
-    found[PAIRWISE] = (pairwise_order(measured_table(truth.tables[estimate])),)
+    found[PAIRWISE] = (pairwise_order(measured_matrix(truth.tables[estimate])),)
     if truth.whole:
         last = found[TYPICALITY[0]][0][-1]
         found[LAST] = tuple(tuple(order) for order in truth.orders[truth.orders[:, -1] == last].tolist())
@@ -147,14 +147,19 @@ def order_scores(truth: Truth, estimate: str) -> dict[str, Floats]:
     raw = np.clip(C, -1.0, 1.0)
     everything = np.arange(P)
     problem = open_problem(
-        nearest_correlation(bounded(C)[0])[0], None, np.ones(P), everything[:0], everything, np.zeros((P, P), bool)
+        nearest_correlation(clip_similarity(C)[0])[0],
+        None,
+        np.ones(P),
+        everything[:0],
+        everything,
+        np.zeros((P, P), bool),
     )
     return {
         "periphery-to-core": typicality(raw)[orders] @ np.arange(P, dtype=np.float64),
         "max-path": length,
         "optimal": -problem.errors(orders),
         "first-order": -(raw[first, second] @ coefficients(raw)[before]),
-        PAIRWISE: preference(measured_table(truth.tables[estimate])),
+        PAIRWISE: preference(measured_matrix(truth.tables[estimate])),
     }
 
 

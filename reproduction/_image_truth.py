@@ -12,7 +12,7 @@ import numpy as np
 
 from taskorder.checks import Floats, Ints
 from taskorder.runs.settings import tables_of
-from taskorder.tables.transfer import similarity_from
+from taskorder.tables.loss_ratios import measured_similarity
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +64,7 @@ class Truth:
 
     def similarity(self, estimate: str) -> Floats:
         """(P, P) as measured."""
-        return similarity_from(self.tables[estimate])
+        return measured_similarity(self.tables[estimate])
 
     def mean_similarity(self, estimate: str) -> float:
         """Mean over pairs of tasks."""

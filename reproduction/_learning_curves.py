@@ -19,8 +19,8 @@ from reproduction._claims import inside, together, verdict
 from reproduction._crossing import last_above
 from reproduction._orders import short, tasks_of
 from taskorder.checks import Floats
-from taskorder.linear.gram import trajectories
-from taskorder.linear.tasks import Sizes, sample_tasks
+from taskorder.linear.random_tasks import Sizes, sample_tasks
+from taskorder.linear.residual_descent import trajectories
 from taskorder.machine import one_blas_thread
 from taskorder.ordering.listing import order_at
 from taskorder.plots.figuredata import Check, FigureData, Panel, Series

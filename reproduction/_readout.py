@@ -8,9 +8,9 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from taskorder.checks import Floats
-from taskorder.linear.gram import boundary_errors
+from taskorder.linear.random_tasks import LinearTasks, Sizes, sample_tasks
+from taskorder.linear.residual_descent import boundary_errors
 from taskorder.linear.simulate import Job, workers_for
-from taskorder.linear.tasks import LinearTasks, Sizes, sample_tasks
 from taskorder.machine import one_blas_thread
 
 

@@ -23,8 +23,8 @@ import numpy as np
 
 from reproduction import _settings
 from taskorder.checks import Floats, Ints
+from taskorder.linear.random_tasks import Sizes
 from taskorder.linear.simulate import Job, simulated_errors
-from taskorder.linear.tasks import Sizes
 from taskorder.ordering import rules
 from taskorder.ordering.listing import all_errors, order_at
 from taskorder.ordering.path import extreme_path

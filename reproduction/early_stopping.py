@@ -29,13 +29,13 @@ from reproduction._orders import random_orders
 from reproduction._readout import readout_mean_errors
 from reproduction._stopped import errors_by_progress
 from taskorder.checks import Floats
+from taskorder.linear.random_tasks import Sizes
 from taskorder.linear.simulate import Job, progress_of
-from taskorder.linear.tasks import Sizes
 from taskorder.ordering.optimum import LISTED
 from taskorder.plots.figuredata import FigureData, Panel, Series
 from taskorder.records import RunSpec
 from taskorder.stats import bootstrap_interval, mean_and_sem
-from taskorder.tables.files import demo_similarity
+from taskorder.tables.reading import demo_similarity
 from taskorder.theory.closed_form import final_error
 from taskorder.theory.correlation import random_correlation
 from taskorder.theory.graphs import chain, tree

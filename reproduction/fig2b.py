@@ -14,8 +14,8 @@ import numpy as np
 
 from reproduction import _settings
 from reproduction._captured import captured
+from taskorder.linear.random_tasks import Sizes
 from taskorder.linear.simulate import Job, simulated_errors
-from taskorder.linear.tasks import Sizes
 from taskorder.plots.figuredata import FigureData, Panel, Series
 from taskorder.records import RunSpec
 from taskorder.theory.closed_form import final_error

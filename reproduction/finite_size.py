@@ -27,8 +27,8 @@ from reproduction._fit import rank_correlation
 from reproduction._orders import random_orders
 from reproduction._readout import readout_mean_errors
 from taskorder.checks import Floats
+from taskorder.linear.random_tasks import Sizes
 from taskorder.linear.simulate import Job, progress_of, simulated_errors
-from taskorder.linear.tasks import Sizes
 from taskorder.ordering.listing import all_orders
 from taskorder.plots.figuredata import FigureData, Panel, Series
 from taskorder.records import RunSpec

@@ -25,8 +25,8 @@ from reproduction._orders import random_orders
 from reproduction._readout import readout_mean_errors
 from reproduction._scale_checks import Cells, Family, name_of
 from taskorder.checks import Floats
+from taskorder.linear.random_tasks import Sizes
 from taskorder.linear.simulate import Job
-from taskorder.linear.tasks import Sizes
 from taskorder.machine import cores, one_blas_thread
 from taskorder.ordering.solve import solve
 from taskorder.plots.figuredata import FigureData, Panel, Series

@@ -15,16 +15,17 @@ from taskorder._version import __version__
 
 if TYPE_CHECKING:
     from taskorder.audit.audit import Audit, audit_results
-    from taskorder.audit.reading import read_results
+    from taskorder.audit.results_file import read_results
+    from taskorder.linear.random_tasks import Sizes
     from taskorder.linear.simulate import simulate
-    from taskorder.linear.tasks import Sizes
     from taskorder.ordering.compare import compare
     from taskorder.ordering.solve import solve
     from taskorder.planning.pilot import TransferTable, pilot_sample, transfer_table
     from taskorder.planning.plan import Study, plan, study
     from taskorder.portable import PortableOrder
     from taskorder.records import Comparison, Plan, Repair, Simulation
-    from taskorder.tables.files import demo_similarity, read_similarity, write_similarity
+    from taskorder.tables.reading import demo_similarity, read_similarity
+    from taskorder.tables.writing import write_similarity
     from taskorder.task import Task, align, share_labels
     from taskorder.theory.closed_form import error_path, final_error, task_errors
     from taskorder.theory.correlation import random_correlation
@@ -74,16 +75,17 @@ __all__ = [
 
 _HOMES = {
     "audit.audit": ("Audit", "audit_results"),
-    "audit.reading": ("read_results",),
+    "audit.results_file": ("read_results",),
     "linear.simulate": ("simulate",),
-    "linear.tasks": ("Sizes",),
+    "linear.random_tasks": ("Sizes",),
     "ordering.compare": ("compare",),
     "ordering.solve": ("solve",),
     "planning.pilot": ("TransferTable", "pilot_sample", "transfer_table"),
     "planning.plan": ("Study", "plan", "study"),
     "portable": ("PortableOrder",),
     "records": ("Comparison", "Plan", "Repair", "Simulation"),
-    "tables.files": ("demo_similarity", "read_similarity", "write_similarity"),
+    "tables.reading": ("demo_similarity", "read_similarity"),
+    "tables.writing": ("write_similarity",),
     "task": ("Task", "align", "share_labels"),
     "theory.correlation": ("random_correlation",),
     "theory.closed_form": ("error_path", "final_error", "task_errors"),

@@ -8,7 +8,7 @@ import pytest
 from taskorder.audit.audit import audit_results
 from taskorder.audit.results import results_from_rows
 
-from .tables import accuracy_table, results, rows_of
+from .drawn_results import accuracy_table, results, rows_of
 
 
 def test_verdicts():

@@ -12,7 +12,7 @@ from taskorder.audit.components import crossed_split, design_of, nested_split
 from taskorder.audit.disparity import disparities
 from taskorder.audit.power import POWER, needs, power_of, runs_needed
 
-from .tables import draw
+from .drawn_results import draw
 
 NUM = 300
 """Simulations; a coverage of 95 % has a standard error of 1.3 points."""

@@ -12,7 +12,8 @@ import pytest
 from taskorder.cli import main, render
 from taskorder.ordering import solve as solve_module
 from taskorder.records import Plan
-from taskorder.tables.files import demo_similarity, write_similarity
+from taskorder.tables.reading import demo_similarity
+from taskorder.tables.writing import write_similarity
 
 NAMES = ("cats", "dogs", "owls", "a:b", "x, y")
 TABLE = 0.7 ** np.abs(np.subtract.outer(np.arange(5), np.arange(5)))

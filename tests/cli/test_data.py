@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 from taskorder.cli import data
-from taskorder.datasets.check import contents_digest
 from taskorder.datasets.sources import SOURCES
+from taskorder.datasets.verification import contents_digest
 
 INTERRUPTIBLE = """
 import argparse, dataclasses, signal, sys

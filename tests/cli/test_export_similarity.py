@@ -6,7 +6,7 @@ import pytest
 from taskorder.cli import main
 from taskorder.records import RunSpec
 from taskorder.runs.store import Store
-from taskorder.tables.files import read_similarity
+from taskorder.tables.reading import read_similarity
 
 
 def result(losses):

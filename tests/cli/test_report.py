@@ -14,7 +14,7 @@ from taskorder.cli import main
 from taskorder.portable import PortableOrder
 from taskorder.records import RunSpec
 from taskorder.runs.store import Store
-from taskorder.tables.files import write_similarity
+from taskorder.tables.writing import write_similarity
 
 NAMES = ("cats", "dogs", "owls", "a:b", "<script>")
 TABLE = 0.7 ** np.abs(np.subtract.outer(np.arange(5), np.arange(5)))

@@ -7,7 +7,7 @@ import pytest
 
 from taskorder import chain, final_error
 from taskorder.cli import main
-from taskorder.tables.files import write_similarity
+from taskorder.tables.writing import write_similarity
 
 FEW = ["--seeds", "4", "--num-latent", "5", "--num-inputs", "500"]
 

@@ -7,8 +7,8 @@ import pytest
 
 from taskorder import solve
 from taskorder.cli import main
-from taskorder.tables.files import write_similarity
-from taskorder.tables.transfer import accuracy_ratios, transfer_ratios, transfer_similarity
+from taskorder.tables.loss_ratios import loss_ratios, loss_ratios_from_accuracy, similarity_from_loss_ratios
+from taskorder.tables.writing import write_similarity
 
 NAMES = ("cats", "dogs", "owls", "cars")
 LOSSES = np.array([[0.05, 0.3, 0.5, 0.9], [0.2, 0.1, 0.45, 0.7], [0.4, 0.5, 0.1, 1.0], [0.8, 0.75, 0.9, 0.02]])
@@ -40,7 +40,7 @@ def test_losses_with_a_table_of_chance(file, capsys):
     back = [3, 1, 0, 2]  # the same table with its tasks in another order
     chance = file("chance.csv", CHANCE[np.ix_(back, back)], [NAMES[i] for i in back])
     found = plan(capsys, file("losses.csv", LOSSES), "--losses", "--chance", chance)
-    wanted = expected(transfer_similarity(transfer_ratios(LOSSES, CHANCE)))
+    wanted = expected(similarity_from_loss_ratios(loss_ratios(LOSSES, CHANCE)))
     assert found["names"] == list(NAMES)
     assert found["order"] == list(wanted.order)
     assert found["error"] == pytest.approx(wanted.error)
@@ -53,18 +53,18 @@ def test_losses_with_a_table_of_chance(file, capsys):
 )
 def test_losses_with_numbers_of_chance(file, capsys, chance, table):
     found = plan(capsys, file("losses.csv", LOSSES), "--losses", "--chance", chance)
-    assert found["error"] == pytest.approx(expected(transfer_similarity(transfer_ratios(LOSSES, table))).error)
+    assert found["error"] == pytest.approx(expected(similarity_from_loss_ratios(loss_ratios(LOSSES, table))).error)
 
 
 def test_ratios(file, capsys):
     found = plan(capsys, file("ratios.csv", LOSSES), "--transfer")
-    assert found["error"] == pytest.approx(expected(transfer_similarity(LOSSES)).error)
+    assert found["error"] == pytest.approx(expected(similarity_from_loss_ratios(LOSSES)).error)
     assert found["repair"] is None  # an asymmetric table is what is wanted here
 
 
 def test_accuracies(file, capsys):
     found = plan(capsys, file("accuracy.json", ACCURACY), "--accuracy", "--chance", "0.5")
-    wanted = expected(transfer_similarity(accuracy_ratios(ACCURACY, np.full((4, 4), 0.5))))
+    wanted = expected(similarity_from_loss_ratios(loss_ratios_from_accuracy(ACCURACY, np.full((4, 4), 0.5))))
     assert found["order"] == list(wanted.order)
     assert found["error"] == pytest.approx(wanted.error)
 

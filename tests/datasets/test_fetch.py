@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from taskorder.datasets import load
-from taskorder.datasets.check import check_folder, check_source, contents_digest
 from taskorder.datasets.fetch import fetch
 from taskorder.datasets.sources import SOURCES, data_folder, source_named
+from taskorder.datasets.verification import contents_digest, verify_folder, verify_source
 
 QUICK = {"timeout": 5.0, "tries": 2, "wait": 0.01}
 
@@ -85,40 +85,40 @@ def test_the_digest_knows_contents_and_not_their_order(cifar10):
 
 
 def test_check_sees_counts_and_changes(source, cifar10):
-    whole = check_source(source, cifar10)
+    whole = verify_source(source, cifar10)
     assert (whole.num_train, whole.num_test, whole.balance) == (50, 10, "5 + 1")
     assert (whole.contents, whole.problem) == ("complete by counts", "")
     known = dataclasses.replace(source, digest=contents_digest(load("cifar10", cifar10)))
-    assert check_source(known, cifar10).contents == "as published"
+    assert verify_source(known, cifar10).contents == "as published"
     path = cifar10 / "cifar-10-batches-bin" / "data_batch_1.bin"
     data = bytearray(path.read_bytes())
     data[100] ^= 1
     path.write_bytes(data)
-    changed = check_source(known, cifar10)
+    changed = verify_source(known, cifar10)
     assert changed.contents == "changed"
     assert "must have the published images and labels" in changed.problem
     data[0] = (data[0] + 1) % 10
     path.write_bytes(data)
-    uneven = check_source(known, cifar10)
+    uneven = verify_source(known, cifar10)
     assert (uneven.contents, uneven.balance) == ("incomplete", "4-6 + 1")
     assert "must have 5 train images of each class, got" in uneven.problem
     path.write_bytes(b"x")
-    assert "must hold whole records" in check_source(known, cifar10).problem
+    assert "must hold whole records" in verify_source(known, cifar10).problem
     path.unlink()
-    assert "got all but data_batch_1.bin" in check_source(known, cifar10).problem
+    assert "got all but data_batch_1.bin" in verify_source(known, cifar10).problem
 
 
 def test_check_finds_what_is_in_a_folder(fashion, tmp_path):
-    findings = check_folder(fashion)
-    assert check_folder(fashion / "fashion-mnist") == findings
+    findings = verify_folder(fashion)
+    assert verify_folder(fashion / "fashion-mnist") == findings
     assert [finding.name for finding in findings] == ["fashion-mnist"]
     assert "must have 6000 train images of each class, got 2 of 'T-shirt/top'" in findings[0].problem
     (tmp_path / "x.csv").write_text("1,a\n2,a\n3,a\n")
-    assert check_folder(tmp_path / "x.csv")[0].contents == "readable"
+    assert verify_folder(tmp_path / "x.csv")[0].contents == "readable"
     (tmp_path / "y.npz").write_text("junk")
-    assert "must be a whole NPZ file" in check_folder(tmp_path / "y.npz")[0].problem
+    assert "must be a whole NPZ file" in verify_folder(tmp_path / "y.npz")[0].problem
     with pytest.raises(ValueError, match="must hold a data set"):
-        check_folder(tmp_path / "empty")
+        verify_folder(tmp_path / "empty")
 
 
 def test_where_data_lie(monkeypatch, tmp_path):

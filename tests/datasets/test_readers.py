@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taskorder.datasets import load
-from taskorder.datasets.check import check_folder
 from taskorder.datasets.cifar import read_cifar100, read_records
 from taskorder.datasets.dataset import Dataset, held_out
 from taskorder.datasets.idx import read_idx
+from taskorder.datasets.verification import verify_folder
 
 
 def test_digits_are_split_by_class():
@@ -228,7 +228,7 @@ def test_a_data_set_checks_itself():
 
 @pytest.mark.skipif(not os.environ.get("TASKORDER_DATA"), reason="TASKORDER_DATA names no folder with the real data")
 def test_the_real_data_are_whole():
-    found = {finding.name: finding for finding in check_folder(Path(os.environ["TASKORDER_DATA"]))}
+    found = {finding.name: finding for finding in verify_folder(Path(os.environ["TASKORDER_DATA"]))}
     assert [finding.problem for finding in found.values()] == [""] * len(found)
     sizes = {name: (f.num_train, f.num_test, f.num_classes, f.contents) for name, f in found.items()}
     published = {

@@ -10,7 +10,7 @@ from taskorder.engine.pools import make_pool, stratified_share
 from taskorder.engine.single import CURVATURE, single_tasks, transfer_tables
 from taskorder.engine.train import Recipe, cross_entropy
 from taskorder.engine.tree import train_orders, walk
-from taskorder.tables.transfer import transfer_ratios, transfer_similarity
+from taskorder.tables.loss_ratios import loss_ratios, similarity_from_loss_ratios
 
 RECIPE = Recipe(epochs=2)
 NET = mlp((8, 8, 1), 2, hidden=(8,))
@@ -35,11 +35,11 @@ def test_a_network_knows_its_own_task_better_than_others(digits):
     net = mlp((8, 8, 1), 2)
     found = tables(net, train, recipe=Recipe(epochs=20), train=train, test=test)
     for name in ("train", "test"):
-        ratios = transfer_ratios(found[name]["loss"], found[name]["chance"])
+        ratios = loss_ratios(found[name]["loss"], found[name]["chance"])
         assert (np.diagonal(ratios) < 0.35).all()
         others = (ratios.sum(axis=1) - np.diagonal(ratios)) / 2
         assert (np.diagonal(ratios) < 0.7 * others).all()
-        similarity = transfer_similarity(ratios)
+        similarity = similarity_from_loss_ratios(ratios)
         assert (similarity == similarity.T).all()
         assert (similarity[~np.eye(3, dtype=bool)] < 1).all()
 
@@ -112,4 +112,4 @@ def test_a_share_is_stratified():
 )
 def test_bad_tables_are_named(losses, chance, message):
     with pytest.raises(ValueError, match=message):
-        transfer_ratios(losses, chance)
+        loss_ratios(losses, chance)

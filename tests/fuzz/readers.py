@@ -108,13 +108,13 @@ def command(*argv: str) -> Read:
 
 
 def table(path: Path) -> object:
-    from taskorder.tables.files import read_similarity
+    from taskorder.tables.reading import read_similarity
 
     return read_similarity(path)
 
 
 def weights(path: Path) -> object:
-    from taskorder.tables.files import read_weights
+    from taskorder.tables.reading import read_weights
 
     return read_weights(str(path), NAMES)
 
@@ -137,9 +137,9 @@ def run_config(path: Path) -> object:
 
 
 def pilot_spec(path: Path) -> object:
-    from taskorder.datasets.tasks import read_spec
+    from taskorder.datasets.task_files import read_task_spec
 
-    return read_spec(path)
+    return read_task_spec(path)
 
 
 # Orders, plans and audits
@@ -178,13 +178,13 @@ def cifar(path: Path) -> object:
 
 
 def names(path: Path) -> object:
-    from taskorder.datasets._files import read_names
+    from taskorder.datasets._files import read_class_names
 
-    return read_names(path)
+    return read_class_names(path)
 
 
 def archive(path: Path) -> object:
-    from taskorder.datasets.archive import unpack
+    from taskorder.datasets.unpacking import unpack
 
     target = path.parent / "out" / "set"
     unpack(path, target, ("a.bin", "b.txt"), 100_000)
@@ -217,7 +217,7 @@ def labeled(path: Path) -> object:
 
 
 def by_column(path: Path) -> object:
-    from taskorder.datasets.tasks import TaskSpec, read_tasks
+    from taskorder.datasets.task_files import TaskSpec, read_tasks
 
     return read_tasks([path], TaskSpec(column="place"))
 

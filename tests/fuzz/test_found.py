@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from reproduction.reproduce import read
-from taskorder.audit.reading import read_results
+from taskorder.audit.results_file import read_results
 from taskorder.cli import main
 from taskorder.datasets import load
 from taskorder.planning.pilot import TransferTable
@@ -17,7 +17,7 @@ from taskorder.records import Plan, RunSpec
 from taskorder.runs.archive import load_kept
 from taskorder.runs.config import read_config
 from taskorder.runs.store import Store
-from taskorder.tables.files import read_similarity
+from taskorder.tables.reading import read_similarity
 
 from . import fuzz, readers
 

@@ -12,7 +12,7 @@ from taskorder.engine.single import single_tasks, transfer_tables
 from taskorder.engine.train import Recipe
 from taskorder.learners import JaxLearner, learn_orders
 from taskorder.planning.pilot import transfer_table
-from taskorder.tables.transfer import transfer_ratios, transfer_similarity
+from taskorder.tables.loss_ratios import loss_ratios, similarity_from_loss_ratios
 
 NET = mlp((64,), 2, (16,))
 
@@ -62,7 +62,7 @@ def test_similarity_agrees_with_the_engine(digits):
     (found,) = transfer_tables(NET, pools[0], [single_tasks(range(4), 2)], {"test": pools[1]}, recipe=recipe)
     measured = found["test"]
     np.testing.assert_allclose(table.losses[0], measured["loss"], rtol=2e-3)
-    wanted = transfer_similarity(transfer_ratios(measured["loss"], measured["chance"]))
+    wanted = similarity_from_loss_ratios(loss_ratios(measured["loss"], measured["chance"]))
     np.testing.assert_allclose(table.similarity(), wanted, atol=2e-3)
     assert np.abs(wanted - np.eye(4)).max() > 0.1
 

@@ -5,9 +5,9 @@ import pytest
 
 from taskorder import chain, final_error, random_correlation
 from taskorder.linear import simulate as module
-from taskorder.linear.gram import boundary_errors
+from taskorder.linear.random_tasks import Sizes, sample_tasks
+from taskorder.linear.residual_descent import boundary_errors
 from taskorder.linear.simulate import Job, progress_of, simulate, simulated_errors
-from taskorder.linear.tasks import Sizes, sample_tasks
 
 SMALL = Sizes(num_latent=4, num_inputs=400, num_outputs=2)
 

@@ -15,7 +15,7 @@ from sklearn.neural_network import MLPClassifier
 from taskorder import solve
 from taskorder.learners import LearnerError, SklearnLearner
 from taskorder.planning.pilot import TransferTable, pilot_sample, transfer_table
-from taskorder.tables.transfer import bounded, transfer_ratios, transfer_similarity
+from taskorder.tables.loss_ratios import clip_similarity, loss_ratios, similarity_from_loss_ratios
 from taskorder.task import Task, share_labels
 
 
@@ -96,9 +96,11 @@ def test_from_a_pilot_to_a_plan(digits):
     assert table.fits == 10
     own = np.diagonal(table.ratios, axis1=1, axis2=2)
     assert (own < 0.7).all()
-    wanted = np.mean([transfer_similarity(transfer_ratios(table.losses[s], table.chance[s])) for s in (0, 1)], axis=0)
+    wanted = np.mean(
+        [similarity_from_loss_ratios(loss_ratios(table.losses[s], table.chance[s])) for s in (0, 1)], axis=0
+    )
     np.testing.assert_allclose(table.similarity(), wanted)
-    plan = solve(bounded(table.similarity())[0], names=table.names)
+    plan = solve(clip_similarity(table.similarity())[0], names=table.names)
     assert sorted(plan.order) == [0, 1, 2, 3, 4]
 
 

@@ -12,8 +12,8 @@ from reproduction import early_stopping
 from reproduction._crossing import last_above
 from reproduction._early_checks import agrees, matters_most, stopping_pays
 from reproduction._stopped import errors_by_progress, stopped_problem
+from taskorder.linear.random_tasks import Sizes
 from taskorder.linear.simulate import progress_of
-from taskorder.linear.tasks import Sizes
 from taskorder.ordering.clock import Clock
 from taskorder.ordering.optimum import minimize
 from taskorder.plots.figuredata import FigureData

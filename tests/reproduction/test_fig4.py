@@ -10,9 +10,9 @@ import pytest
 
 from reproduction import _graph_orders, _learning_curves, fig4a, fig4b, fig4c, fig4d, fig4e, fig4f
 from taskorder import final_error, solve
-from taskorder.linear.gram import boundary_errors
-from taskorder.linear.plain import descend
-from taskorder.linear.tasks import Sizes, sample_tasks
+from taskorder.linear.random_tasks import Sizes, sample_tasks
+from taskorder.linear.residual_descent import boundary_errors
+from taskorder.linear.weight_descent import descend
 from taskorder.plots.figuredata import FigureData
 from taskorder.theory import graphs
 

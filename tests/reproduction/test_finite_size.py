@@ -12,8 +12,8 @@ from reproduction._families import FAMILIES, family_matrix
 from reproduction._finite_table import Cell, Table
 from reproduction._fit import rank_correlation
 from reproduction._readout import readout_mean_errors
+from taskorder.linear.random_tasks import Sizes
 from taskorder.linear.simulate import MAX_BYTES, Job, simulated_errors, workers_for
-from taskorder.linear.tasks import Sizes
 from taskorder.plots.figuredata import FigureData
 from taskorder.theory.closed_form import final_error
 from taskorder.theory.graphs import chain

@@ -12,8 +12,8 @@ from reproduction import _rules_in_bins as bins
 from reproduction import _rules_on_random as runs
 from reproduction import _win_shares as shares
 from reproduction import fig3e, fig6a, load
-from taskorder.linear.plain import descend
-from taskorder.linear.tasks import Sizes, sample_tasks
+from taskorder.linear.random_tasks import Sizes, sample_tasks
+from taskorder.linear.weight_descent import descend
 from taskorder.plots.figuredata import Check, FigureData
 from taskorder.theory.closed_form import final_error
 from taskorder.theory.correlation import random_correlation

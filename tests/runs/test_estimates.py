@@ -11,7 +11,7 @@ from taskorder.runs import settings
 from taskorder.runs import task_sets as runs
 from taskorder.runs.config import config_of
 from taskorder.runs.estimates import share_of, task_pool
-from taskorder.tables.transfer import similarity_from
+from taskorder.tables.loss_ratios import measured_similarity
 
 NAMES = ["test", "train", "20%", "2%", "curvature"]
 
@@ -44,7 +44,7 @@ def test_test_losses_are_those_of_the_single_task_networks(result):
 def test_the_rules_orders_are_trained(result):
     rows, _ = settings.tables_of(result)
     for name in NAMES[:-1]:
-        for orders in similarity_orders(similarity_from(result["similarities"][name])).values():
+        for orders in similarity_orders(measured_similarity(result["similarities"][name])).values():
             assert set(orders) <= set(rows)
     whole = {order for order in rows if len(order) == 4}
     assert 4 <= len(whole) < len(list(itertools.permutations(range(4)))) + 1

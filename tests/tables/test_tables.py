@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from taskorder.tables import files as tables
-from taskorder.tables.files import demo_similarity, read_similarity, read_weights, write_similarity
+from taskorder.tables import reading as tables
+from taskorder.tables.reading import demo_similarity, read_similarity, read_weights
+from taskorder.tables.writing import write_similarity
 
 TABLE = np.array([[1.0, 0.5, 0.25], [0.5, 1.0, -0.125], [0.25, -0.125, 1.0]])
 NAMES = ("cats", "dogs", "owls")

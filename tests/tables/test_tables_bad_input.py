@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taskorder.tables.files import MAX_BYTES, read_similarity
+from taskorder.tables.reading import MAX_BYTES, read_similarity
 
 BAD_TEXT = {
     "empty": ("", "empty file"),

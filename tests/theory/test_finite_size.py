@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from taskorder import random_correlation, task_errors
+from taskorder.linear.random_tasks import Sizes
 from taskorder.linear.simulate import Job, simulated_errors
-from taskorder.linear.tasks import Sizes
 from taskorder.theory.finite_size import finite_size_errors
 
 

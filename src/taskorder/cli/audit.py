@@ -63,8 +63,8 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
 
 
 def _read(path: str, where: dict[str, str]) -> Results:
-    from taskorder.audit.reading import read_results
     from taskorder.audit.results import results_from_rows
+    from taskorder.audit.results_file import read_results
     from taskorder.report.source import open_source
 
     # of what is no file, the reader of tables says what is wrong

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
     from rich.table import Table
 
-    from taskorder.datasets.check import Finding
+    from taskorder.datasets.verification import Verification
 
 NUMBERS = ("download", "train", "test", "classes", "of each class")
 """Columns of numbers, to the right."""
@@ -99,9 +99,9 @@ def _get(args: argparse.Namespace, folder: Path) -> tuple[int, str]:
 
 
 def _check(args: argparse.Namespace, folder: Path) -> tuple[int, str]:
-    from taskorder.datasets.check import check_folder
+    from taskorder.datasets.verification import verify_folder
 
-    findings = check_folder(folder)
+    findings = verify_folder(folder)
     problems = [finding.problem for finding in findings if finding.problem]
     for problem in problems:
         say(f"error: {problem}")
@@ -110,7 +110,7 @@ def _check(args: argparse.Namespace, folder: Path) -> tuple[int, str]:
     return BAD_INPUT if problems else 0, text
 
 
-def _row(finding: Finding) -> tuple[str, ...]:
+def _row(finding: Verification) -> tuple[str, ...]:
     numbers = (finding.num_train, finding.num_test, finding.num_classes)
     return (finding.name, *(str(number) if number else "-" for number in numbers), finding.balance, finding.contents)
 

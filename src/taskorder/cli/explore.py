@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
         raise ValueError("Give a FILE to open or --demo, and not both.")
     start = plans.example_payload("demo", 12, 1.0) if args.demo else None
     if args.file is not None:
-        from taskorder.tables.files import read_similarity
+        from taskorder.tables.reading import read_similarity
 
         start = plans.matrix_payload(*read_similarity(args.file), _source(args.file))
     with called(port="--port"):

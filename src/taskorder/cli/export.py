@@ -151,8 +151,8 @@ def _write_similarity(path: Path, results: Iterator[Columns], *, by: str, raw: b
     """The mean over seeds of a similarity, or of what it was computed from."""
     import numpy as np
 
-    from taskorder.tables.files import write_similarity
-    from taskorder.tables.transfer import measured_table, similarity_from
+    from taskorder.tables.loss_ratios import measured_matrix, measured_similarity
+    from taskorder.tables.writing import write_similarity
 
     found, names = [], ()
     for result in results:
@@ -160,7 +160,7 @@ def _write_similarity(path: Path, results: Iterator[Columns], *, by: str, raw: b
         tables: Any = result.get("similarities", {})  # older runs have none
         if by not in tables:
             raise ValueError(f"`--by` must be measured by the run, got {by}. Measured: {', '.join(tables) or 'none'}.")
-        found.append(measured_table(tables[by]) if raw else similarity_from(tables[by]))
+        found.append(measured_matrix(tables[by]) if raw else measured_similarity(tables[by]))
     write_similarity(path, np.mean(found, axis=0), names)
 
 

@@ -127,7 +127,12 @@ def asked(args: argparse.Namespace) -> tuple[Floats, dict[str, Any], tuple[str, 
 def similarity_of(args: argparse.Namespace, table: Floats, names: tuple[str, ...]) -> tuple[Floats, tuple[str, ...]]:
     """The similarity that FILE holds, or what its transfer table shows, and notes on the way there."""
     from taskorder.checks import unit_diagonal
-    from taskorder.tables.transfer import accuracy_ratios, bounded, transfer_ratios, transfer_similarity
+    from taskorder.tables.loss_ratios import (
+        clip_similarity,
+        loss_ratios,
+        loss_ratios_from_accuracy,
+        similarity_from_loss_ratios,
+    )
 
     kind = next((name for name in ("losses", "transfer", "accuracy") if getattr(args, name)), None)
     if args.chance is not None and kind not in ("losses", "accuracy"):
@@ -150,8 +155,8 @@ def similarity_of(args: argparse.Namespace, table: Floats, names: tuple[str, ...
     if kind == "transfer":
         ratios = table
     else:
-        ratios = (transfer_ratios if kind == "losses" else accuracy_ratios)(table, _chance(args, names))
-    similarity, raised = bounded(transfer_similarity(ratios))
+        ratios = (loss_ratios if kind == "losses" else loss_ratios_from_accuracy)(table, _chance(args, names))
+    similarity, raised = clip_similarity(similarity_from_loss_ratios(ratios))
     notes = [f"similarity from the {'transfer ratios' if kind == 'transfer' else f'transfer {kind}'} in the file"]
     if raised:
         notes.append(f"{raised} pair{'s' if raised > 1 else ''} of tasks with similarity below -1: taken as -1")
@@ -162,7 +167,7 @@ def _chance(args: argparse.Namespace, names: tuple[str, ...]) -> Floats:
     """The P x P table that --chance stands for."""
     import numpy as np
 
-    from taskorder.tables.files import read_similarity
+    from taskorder.tables.reading import read_similarity
 
     try:
         numbers = [float(cell) for cell in args.chance.split(",")]
@@ -181,7 +186,7 @@ def _chance(args: argparse.Namespace, names: tuple[str, ...]) -> Floats:
 def read_tables(args: argparse.Namespace) -> tuple[Floats, tuple[str, ...], Floats | None]:
     """The similarity, the names of its tasks, and the output similarity in the same order."""
     from taskorder.checks import task_names
-    from taskorder.tables.files import demo_similarity, read_similarity
+    from taskorder.tables.reading import demo_similarity, read_similarity
 
     if args.demo == (args.file is not None):
         raise ValueError(f"Give a FILE to read or --demo, and not both. See: taskorder {args.command} --help")
@@ -206,14 +211,15 @@ def _aligned(output: Floats, output_names: tuple[str, ...], names: tuple[str, ..
 
 def wishes_of(args: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:
     """What `add_wishes` read, in the form that `solve` and `plan` take."""
-    from taskorder.tables.files import read_names, read_weights
+    from taskorder.tables.reading import read_weights
+    from taskorder.tables.separated import split_names
 
     return {
         "weights": None if args.weights is None else read_weights(args.weights, names),
         "before": [_pair(text, names) for text in args.before],
         "first": args.first,
         "last": args.last,
-        "learned": read_names(args.learned or "", "learned"),
+        "learned": split_names(args.learned or "", "learned"),
     }
 
 

@@ -18,7 +18,7 @@ from taskorder.files import whole_file
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from taskorder.datasets.tasks import TaskFiles
+    from taskorder.datasets.task_files import TaskFiles
     from taskorder.planning.plan import Study
 
 EPILOG = """\
@@ -98,14 +98,14 @@ def share(text: str) -> float | int:
 def run(args: argparse.Namespace) -> tuple[int, str]:
     """The exit code and what to print."""
     from taskorder.cli.progress import Watcher
-    from taskorder.datasets.tasks import TaskSpec, read_spec, read_tasks
+    from taskorder.datasets.task_files import TaskSpec, read_task_spec, read_tasks
     from taskorder.learners.named import default_name, keep_compiled_for, named_learner
     from taskorder.planning.plan import study
     from taskorder.runs.store import StoreError
 
     workers = share_of(args)
     folder = _folder(args.output)
-    spec = read_spec(args.tasks) if args.tasks else TaskSpec(column=args.column)
+    spec = read_task_spec(args.tasks) if args.tasks else TaskSpec(column=args.column)
     options = {} if args.tasks else {"tasks": "--tasks", "column": "--column"}  # else they are keys of the file
     with called(name_or_path="DATA", **options):
         files = read_tasks(args.data, spec)
@@ -187,7 +187,7 @@ def _noted(found: Study, notes: tuple[str, ...]) -> Any:
 def _write(found: Study, read: TaskFiles, folder: Path) -> list[str]:
     """Write everything to the folder; the names of the files."""
     from taskorder.portable import PortableOrder
-    from taskorder.tables.files import write_similarity
+    from taskorder.tables.writing import write_similarity
 
     plan, table = found.plan, found.table
     folder.mkdir(parents=True, exist_ok=True)

@@ -146,7 +146,7 @@ def _of_plan(source: Source, args: argparse.Namespace, watcher: Watcher) -> Page
     _refuse(args, "a plan", "set", *AUDIT_ONLY, *MATRIX_ONLY)
     from taskorder.report.plan_numbers import plan_numbers
     from taskorder.report.plan_page import plan_page
-    from taskorder.tables.files import read_similarity
+    from taskorder.tables.reading import read_similarity
 
     similarity = None if args.similarity is None else read_similarity(args.similarity)[0]
     numbers = plan_numbers(plan, similarity, time_limit=args.time_limit, watch=watcher)
@@ -187,7 +187,7 @@ def _of_audit(source: Source, args: argparse.Namespace, watcher: Watcher) -> Pag
 
 def _audited(source: Source, args: argparse.Namespace) -> Audit:
     """The audit of a table of results."""
-    from taskorder.audit.reading import read_results
+    from taskorder.audit.results_file import read_results
 
     if source.path is None:
         raise ValueError(

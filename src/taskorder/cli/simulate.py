@@ -71,8 +71,8 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     """The exit code and what to print."""
     from taskorder.cli.progress import Watcher
     from taskorder.cli.render import simulation_lines, simulation_table
+    from taskorder.linear.random_tasks import Sizes
     from taskorder.linear.simulate import simulate
-    from taskorder.linear.tasks import Sizes
 
     similarity, names, output = read_tables(args)
     with called(**NAMED), Watcher(draw=sys.stderr.isatty(), label="simulating seeds") as watcher:
@@ -106,9 +106,9 @@ def _order(
         return list(plan.named_order), (f"order chosen by the rule {plan.rule}{proven}",)
     if args.rule is not None:
         raise ValueError("`--order` and `--rule` must not be given together: the rule chooses an order.")
-    from taskorder.tables.files import read_names
+    from taskorder.tables.separated import split_names
 
-    order = read_names(args.order, "order")
+    order = split_names(args.order, "order")
     left = [name for name in names if name not in order]
     few = ", ".join(left[:5]) + (", ..." if len(left) > 5 else "")
     return order, (f"not in the order and never trained: {few}",) if left else ()

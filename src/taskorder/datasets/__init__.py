@@ -32,11 +32,11 @@ def load(name_or_path: str | os.PathLike[str], folder: str | os.PathLike[str] | 
 
         return read_images(path)
     if ending == ".npz":
-        from taskorder.datasets.tables import read_npz
+        from taskorder.datasets.features import read_npz
 
         return read_npz(path)
     if ending in (".csv", ".tsv"):
-        from taskorder.datasets.tables import read_csv
+        from taskorder.datasets.features import read_csv
 
         return read_csv(path)
     raise ValueError(

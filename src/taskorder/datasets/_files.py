@@ -54,7 +54,7 @@ def damaged(path: Path, rule: str, found: str, fix: str = "Get the file again.")
     return ValueError(f"`{shown(path)}` must {rule}, got {found}. {fix}")
 
 
-def read_names(path: Path) -> tuple[str, ...]:
+def read_class_names(path: Path) -> tuple[str, ...]:
     """The class names in a text file, one a line."""
     file_size(path, 2**16)
     try:

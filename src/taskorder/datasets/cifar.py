@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskorder.checks import Ints
-from taskorder.datasets._files import damaged, file_size, read_names, shown, unreadable
+from taskorder.datasets._files import damaged, file_size, read_class_names, shown, unreadable
 from taskorder.datasets.dataset import Dataset
 
 _SIDE = 32
@@ -24,14 +24,14 @@ _ROWS_AT_ONCE = 10_000
 
 def read_cifar10(folder: Path) -> Dataset:
     """The data set in a folder with data_batch_1.bin to data_batch_5.bin, test_batch.bin and batches.meta.txt."""
-    names = read_names(folder / "batches.meta.txt")
+    names = read_class_names(folder / "batches.meta.txt")
     train = [folder / f"data_batch_{number}.bin" for number in range(1, 6)]
     return _read("cifar10", train, [folder / "test_batch.bin"], 1, names)
 
 
 def read_cifar100(folder: Path) -> Dataset:
     """The data set in a folder with train.bin, test.bin and fine_label_names.txt."""
-    names = read_names(folder / "fine_label_names.txt")
+    names = read_class_names(folder / "fine_label_names.txt")
     return _read("cifar100", [folder / "train.bin"], [folder / "test.bin"], 2, names)
 
 

@@ -6,11 +6,11 @@ import contextlib
 import os
 from pathlib import Path
 
-from taskorder.datasets.archive import unpack
-from taskorder.datasets.check import compare
 from taskorder.datasets.dataset import Dataset
 from taskorder.datasets.download import Report, download
 from taskorder.datasets.sources import Source, data_folder
+from taskorder.datasets.unpacking import unpack
+from taskorder.datasets.verification import compare
 
 _MEGABYTE = 10**6
 

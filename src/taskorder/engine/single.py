@@ -1,6 +1,6 @@
 """Networks trained on one task each, and the similarities of tasks that they show.
 
-Zero-shot transfer asks how the network of one task does on another (see tables/transfer.py). Curvature asks how
+Zero-shot transfer asks how the network of one task does on another (see tables/loss_ratios.py). Curvature asks how
 much the loss of A would rise if the network of A took the step that B wants: with g the gradient of B's loss and H the
 Hessian of A's loss, both at the network of A, the similarity is -g.H.g, averaged over both directions.
 """

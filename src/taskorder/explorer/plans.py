@@ -15,7 +15,7 @@ from taskorder.ordering.constraints import respects
 from taskorder.ordering.question import Question, pose
 from taskorder.ordering.solve import RULES, WITHOUT_WEIGHTS, Answer, plan_for, solve
 from taskorder.records import Plan
-from taskorder.tables.files import demo_similarity, read_similarity
+from taskorder.tables.reading import demo_similarity, read_similarity
 from taskorder.theory.graphs import chain, leaves, ring, tree
 
 MAX_TASKS = 500

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from taskorder.checks import Floats, number, positive_count, task_index
-from taskorder.linear.gram import CHUNK_BYTES, boundary_errors
-from taskorder.linear.tasks import Sizes, sample_tasks
+from taskorder.linear.random_tasks import Sizes, sample_tasks
+from taskorder.linear.residual_descent import CHUNK_BYTES, boundary_errors
 from taskorder.machine import cores, one_blas_thread
 from taskorder.ordering.question import pose
 from taskorder.records import Simulation, TaskSimulation
@@ -22,7 +22,7 @@ from taskorder.theory.finite_size import finite_size_errors
 MAX_BYTES = 2_000_000_000
 """Simulations run side by side as long as they fit into this."""
 BYTES_A_CELL = 48
-"""A simulation holds about six arrays of P N_s x P N_s doubles, and chunks of orders (linear.gram.CHUNK_BYTES)."""
+"""A simulation holds about six arrays of P N_s x P N_s doubles, and chunks of orders (CHUNK_BYTES)."""
 MAX_SIDE = 10_000
 """Largest P N_s: 5 GB."""
 MAX_CORRECTED = 100

@@ -9,7 +9,7 @@ import numpy as np
 
 from taskorder.checks import Floats
 from taskorder.ordering.solve import solve
-from taskorder.tables.transfer import bounded
+from taskorder.tables.loss_ratios import clip_similarity
 from taskorder.theory.nearest import nearest_correlation
 
 REHEARSAL = "rehearsal"
@@ -51,7 +51,7 @@ def auto_rule(num_tasks: int) -> tuple[str, str]:
 
 def rule_order(similarity: Floats, rule: str, **asked: Any) -> tuple[int, ...]:
     """The order of a rule on an estimate of the similarity, which may fall below -1. asked: options of `solve`."""
-    return solve(bounded(similarity)[0], rule, time_limit=SEARCH_SECONDS, **asked).order
+    return solve(clip_similarity(similarity)[0], rule, time_limit=SEARCH_SECONDS, **asked).order
 
 
 def predicted_errors(
@@ -65,7 +65,7 @@ def predicted_errors(
     >>> predicted_errors(np.array([[1.0, 0.5], [0.5, 1.0]]), [(0, 1), (1, 0)])
     array([0.0625, 0.0625])
     """
-    C = nearest_correlation(bounded(similarity)[0])[0]
+    C = nearest_correlation(clip_similarity(similarity)[0])[0]
     ways = np.array([(*learned, *order) for order in orders])
     residuals = np.ones((len(ways), len(C)))
     for step in ways.T:

@@ -1,6 +1,6 @@
 """From tasks and a learner to a table of transfer losses, on a small sample of the data.
 
-Zero-shot transfer: learn task A alone and measure the loss on every task B (tables/transfer.py). That takes one fit
+Zero-shot transfer: learn task A alone and measure the loss on every task B (tables/loss_ratios.py). That takes one fit
 for each task and seed. The data of B that losses are measured on are its evaluation data; without any they are its
 training data, as in the paper: for B other than A these are unseen by the network of A as well.
 """
@@ -21,7 +21,7 @@ from taskorder.checks import Floats, Ints, number, positive_count, seed_number, 
 from taskorder.learners.orders import Beginning, Report, learn_orders
 from taskorder.learners.protocol import Learner, Score, is_learner
 from taskorder.runs.store import Store
-from taskorder.tables.transfer import transfer_ratios, transfer_similarity
+from taskorder.tables.loss_ratios import loss_ratios, similarity_from_loss_ratios
 from taskorder.task import Task, align
 
 
@@ -49,11 +49,11 @@ class TransferTable:
     @property
     def ratios(self) -> Floats:
         """(S, P, P) losses over shuffled losses; not symmetric."""
-        return np.stack([transfer_ratios(*pair) for pair in zip(self.losses, self.chance, strict=True)])
+        return np.stack([loss_ratios(*pair) for pair in zip(self.losses, self.chance, strict=True)])
 
     def similarities(self) -> Floats:
         """(S, P, P) the similarity that each seed shows."""
-        return np.stack([transfer_similarity(table) for table in self.ratios])
+        return np.stack([similarity_from_loss_ratios(table) for table in self.ratios])
 
     def similarity(self) -> Floats:
         """(P, P) mean of the similarities of all seeds; entries may fall below 0, even below -1."""

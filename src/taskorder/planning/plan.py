@@ -33,7 +33,7 @@ from taskorder.planning.score import combined_score
 from taskorder.planning.wishes import Wishes, checked_wishes
 from taskorder.records import Alternative, Plan
 from taskorder.runs.store import Store
-from taskorder.tables.transfer import bounded
+from taskorder.tables.loss_ratios import clip_similarity
 from taskorder.task import Task, align
 
 BUDGET = 200
@@ -128,7 +128,7 @@ def study(
     sample = pilot_sample(aligned, pilot, drawn_with, keep_eval=False) if aligned[0].has_data else aligned
     with nullcontext() if store is None else Store(store) as kept:
         table, rehearsal = _measured(sample, learner, chosen_seeds, rule, limits, wishes, model, kept, report)
-    similarity, raised = bounded(table.similarity())
+    similarity, raised = clip_similarity(table.similarity())
     if raised:
         notes.append(f"{raised} pair{'s' if raised > 1 else ''} of tasks with similarity below -1: taken as -1")
     named = rule

@@ -12,8 +12,8 @@ import numpy as np
 from taskorder.checks import Floats
 from taskorder.records import Plan
 from taskorder.report.source import open_source
-from taskorder.tables.files import read_similarity
-from taskorder.tables.transfer import bounded
+from taskorder.tables.loss_ratios import clip_similarity
+from taskorder.tables.reading import read_similarity
 
 MOST_ORDERS = 1000
 """Orders whose numbers go into the page."""
@@ -51,7 +51,7 @@ def read_pilot(folder: Path) -> tuple[Plan, Floats, Rehearsed | None]:
     plan = open_source(str(folder / "plan.json")).plan()
     if plan is None:
         raise ValueError(f"`{folder / 'plan.json'}` must be a plan that `taskorder pilot` wrote, got something else.")
-    similarity = bounded(read_similarity(folder / "similarity.csv")[0])[0]
+    similarity = clip_similarity(read_similarity(folder / "similarity.csv")[0])[0]
     path = folder / "rehearsal.csv"
     return plan, similarity, read_rehearsed(path, plan) if path.exists() else None
 

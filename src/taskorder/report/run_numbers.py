@@ -20,7 +20,7 @@ from taskorder.runs.index import listed
 from taskorder.runs.results import config_of, run_result
 from taskorder.runs.settings import RUNS, beginnings_of
 from taskorder.runs.store import Store
-from taskorder.tables.transfer import bounded, similarity_from, transfer_ratios, transfer_similarity
+from taskorder.tables.loss_ratios import clip_similarity, loss_ratios, measured_similarity, similarity_from_loss_ratios
 from taskorder.theory.closed_form import final_error
 from taskorder.theory.nearest import nearest_correlation
 
@@ -174,19 +174,19 @@ def _similarity(result: dict[str, Any]) -> Floats:
     """Zero-shot transfer on test data, as it was measured or (in older stores) from the networks of single tasks."""
     tables = result.get("similarities", {})
     if tables:
-        return similarity_from(tables.get("test") or next(iter(tables.values())))
+        return measured_similarity(tables.get("test") or next(iter(tables.values())))
     rows, P = beginnings_of(result), len(result["task_set"]["names"])
     single = [rows[one,] for one in range(P) if (one,) in rows]
     if len(single) < P:
         raise ValueError("`INPUT` must have every task first in some order, got too few orders to tell similarity.")
-    return transfer_similarity(transfer_ratios(*(np.array(result[key])[single] for key in ("loss", "chance"))))
+    return similarity_from_loss_ratios(loss_ratios(*(np.array(result[key])[single] for key in ("loss", "chance"))))
 
 
 def _predictions(
     similarity: Floats, measured: dict[str, Any], limit: float | None, watch: Watch | None
 ) -> dict[str, Any]:
     """What the theory says on the similarity of these tasks."""
-    within, raised = bounded(similarity)
+    within, raised = clip_similarity(similarity)
     notes = [f"pairs of tasks with similarity below -1, taken as -1: {raised}"] if raised else []
     comparison = compare(within, names=measured["names"], time_limit=limit, watch=watch)
     repaired, _ = nearest_correlation(within)

@@ -15,7 +15,7 @@ import numpy as np
 from taskorder.audit.audit import Audit
 from taskorder.audit.results import NEEDED
 from taskorder.records import Alternative, Caution, Confidence, Plan
-from taskorder.tables.files import MAX_BYTES
+from taskorder.tables.reading import MAX_BYTES
 from taskorder.typed import Misfit, typed
 
 SQLITE = b"SQLite format 3\0"

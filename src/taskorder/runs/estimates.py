@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from taskorder.checks import Floats
+from taskorder.datasets.class_tasks import TaskSet, lookup_table, task_indices
 from taskorder.datasets.dataset import Dataset
-from taskorder.datasets.split import TaskSet, lookup_table, task_indices
 from taskorder.engine.nets import Net
 from taskorder.engine.pools import make_pool, stratified_share
 from taskorder.engine.single import CURVATURE, single_tasks, transfer_tables

@@ -17,8 +17,8 @@ import jax
 import numpy as np
 
 from taskorder.datasets import load
+from taskorder.datasets.class_tasks import TaskSet, draw_task_set, named_task_set
 from taskorder.datasets.dataset import Dataset
-from taskorder.datasets.split import TaskSet, draw_task_set, named_task_set
 from taskorder.engine.capacity import networks_that_fit
 from taskorder.engine.cnn import cnn
 from taskorder.engine.nets import Net, mlp
@@ -29,7 +29,7 @@ from taskorder.ordering.candidates import PAIRWISE, curvature_orders, pairwise_o
 from taskorder.records import RunSpec
 from taskorder.runs.estimates import Tables, measure, task_pool
 from taskorder.runs.settings import NETS, RULE_ORDERS, RULES, Config, orders
-from taskorder.tables.transfer import measured_table, similarity_from
+from taskorder.tables.loss_ratios import measured_matrix, measured_similarity
 
 MAKERS: dict[str, Callable[[Sequence[int], int], Net]] = dict(zip(NETS, (mlp, cnn), strict=True))
 
@@ -75,7 +75,7 @@ def chosen_orders(tables: Tables) -> list[tuple[int, ...]]:
         if "value" in one:
             by_rule = curvature_orders(one["value"])
         else:
-            by_rule = {**similarity_orders(similarity_from(one)), PAIRWISE: (pairwise_order(measured_table(one)),)}
+            by_rule = {**similarity_orders(measured_similarity(one)), PAIRWISE: (pairwise_order(measured_matrix(one)),)}
         found += [order for orders in by_rule.values() for order in orders]
     return found
 

@@ -10,7 +10,7 @@ from typing import IO, Any
 import numpy as np
 
 from taskorder.checks import is_text
-from taskorder.tables._delimited import counted
+from taskorder.tables.separated import counted
 
 NPY_MAGIC = b"\x93NUMPY"
 ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")

@@ -1,6 +1,6 @@
 """The reference: gradient descent on the weights, exactly as published. Short and slow on purpose.
 
-Use `linear.gram` for everything else; the tests show that both give the same numbers.
+Use `linear.residual_descent` for everything else; the tests show that both give the same numbers.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from taskorder.checks import Floats
-from taskorder.linear.tasks import LinearTasks
+from taskorder.linear.random_tasks import LinearTasks
 
 
 def descend(tasks: LinearTasks, order: Iterable[int], *, steps: int = 100, learning_rate: float = 1e-3) -> Floats:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taskorder.datasets.split import TaskSet, draw_task_set, lookup_table, task_indices
+from taskorder.datasets.class_tasks import TaskSet, draw_task_set, lookup_table, task_indices
 
 TEN = tuple("abcdefghij")
 

@@ -67,10 +67,10 @@ def find_separator(text: str) -> str:
     return best if sum(counts[best]) else " "
 
 
-def split_line(text: str, label: str) -> list[str]:
+def split_names(text: str, label: str) -> list[str]:
     """The cells of an option value, with commas between them.
 
-    >>> split_line('a, "b,c"', "learned")
+    >>> split_names('a, "b,c"', "learned")
     ['a', 'b,c']
     """
     try:

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from taskorder import random_correlation
-from taskorder.linear.tasks import Sizes, sample_tasks
+from taskorder.linear.random_tasks import Sizes, sample_tasks
 
 
 def test_elements_have_the_prescribed_covariance():

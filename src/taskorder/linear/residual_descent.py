@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from taskorder.checks import Floats
-from taskorder.linear.tasks import LinearTasks
+from taskorder.linear.random_tasks import LinearTasks
 
 CHUNK_BYTES = 64_000_000
 """Orders are simulated in chunks whose working memory stays near this; the P N_s x P N_s blocks come on top, twice."""

@@ -6,11 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taskorder import error_path, random_correlation
-from taskorder.linear import gram
-from taskorder.linear.gram import boundary_errors, trajectories
-from taskorder.linear.plain import converge, descend, errors
+from taskorder.linear import residual_descent as gram
+from taskorder.linear.random_tasks import LinearTasks, Sizes, sample_tasks
+from taskorder.linear.residual_descent import boundary_errors, trajectories
 from taskorder.linear.simulate import progress_of
-from taskorder.linear.tasks import LinearTasks, Sizes, sample_tasks
+from taskorder.linear.weight_descent import converge, descend, errors
 
 SIZES = Sizes(num_latent=5, num_inputs=60, num_outputs=3)
 RATE = 0.04  # times N_x / N_s = 12: every eigenvalue converges, at different speeds

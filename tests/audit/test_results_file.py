@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from taskorder.audit.audit import audit_results
-from taskorder.audit.reading import read_results
 from taskorder.audit.results import results_from_rows
+from taskorder.audit.results_file import read_results
 
-from .tables import accuracy_table, rows_of
+from .drawn_results import accuracy_table, rows_of
 
 
 def write(path, rows, mark=","):
@@ -208,7 +208,7 @@ def test_memory_is_for_what_is_kept(tmp_path, name):
 
 def test_a_file_that_is_too_large_is_refused(tmp_path, monkeypatch):
     (tmp_path / "a.csv").write_text("order,seed,task,accuracy\n" + "0>1,1,0,0.5\n" * 10)
-    monkeypatch.setattr("taskorder.audit.reading.MAX_BYTES", 100)
+    monkeypatch.setattr("taskorder.audit.results_file.MAX_BYTES", 100)
     with pytest.raises(ValueError, match="must have at most 0 MB, got more"):
         read_results(tmp_path / "a.csv", {"seed": "2"})
 

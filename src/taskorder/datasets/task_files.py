@@ -49,7 +49,7 @@ class TaskFiles(NamedTuple):
     """All classes of the data set, where tasks are groups of them."""
 
 
-def read_spec(path: str | Path) -> TaskSpec:
+def read_task_spec(path: str | Path) -> TaskSpec:
     """The spec in a TOML file: a table [tasks] of lists of classes, or column = "...", or classes_per_task = N."""
     try:
         values = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))

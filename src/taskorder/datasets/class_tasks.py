@@ -2,7 +2,7 @@
 
 A class is relabeled through one look-up table for each task. Rewriting labels class by class in a loop, as published
 code does, turns classes (3, 0) with targets (0, 1) into a task where every label is 1; about 44 % of the sets of five
-binary tasks from ten classes hold such a task (see tests/datasets/test_split.py).
+binary tasks from ten classes hold such a task (see tests/datasets/test_class_tasks.py).
 """
 
 from __future__ import annotations

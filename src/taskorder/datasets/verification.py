@@ -13,7 +13,7 @@ from taskorder.datasets.sources import SOURCES, Source
 
 
 @dataclass(frozen=True)
-class Finding:
+class Verification:
     """What was found of one data set."""
 
     name: str
@@ -27,7 +27,7 @@ class Finding:
     """One line; empty for a data set that is whole."""
 
 
-def check_folder(folder: Path) -> list[Finding]:
+def verify_folder(folder: Path) -> list[Verification]:
     """Read every data set in a folder: those with names, or the one that `folder` itself is."""
     from taskorder.datasets import load
 
@@ -36,26 +36,26 @@ def check_folder(folder: Path) -> list[Finding]:
         try:
             return [_finding(load(folder))]
         except ValueError as refusal:
-            return [Finding(folder.name, contents="unreadable", problem=str(refusal))]
+            return [Verification(folder.name, contents="unreadable", problem=str(refusal))]
     itself = folder.resolve()
     own = next((s for s in SOURCES.values() if s.folder and s.folder == itself.name), None)
     if not known and own is not None and itself.is_dir():
-        return [check_source(own, itself.parent)]
+        return [verify_source(own, itself.parent)]
     if not known:
         places = ", ".join(source.folder for source in SOURCES.values() if source.folder)
         raise ValueError(
             f"`{folder}` must hold a data set ({places}, or train/ and test/ with images), got none. "
             "Get one with: taskorder data get NAME"
         )
-    return [check_source(source, folder) for source in known]
+    return [verify_source(source, folder) for source in known]
 
 
-def check_source(source: Source, folder: Path) -> Finding:
+def verify_source(source: Source, folder: Path) -> Verification:
     """Read a data set and compare it with what its authors published."""
     try:
         found = source.read(folder)
     except ValueError as refusal:
-        return Finding(source.name, contents="unreadable", problem=str(refusal))
+        return Verification(source.name, contents="unreadable", problem=str(refusal))
     contents, problem = compare(found, source)
     return _finding(found, contents, problem)
 
@@ -89,10 +89,10 @@ def contents_digest(dataset: Dataset) -> str:
     return total.hexdigest()
 
 
-def _finding(found: Dataset, contents: str = "readable", problem: str = "") -> Finding:
+def _finding(found: Dataset, contents: str = "readable", problem: str = "") -> Verification:
     shares = [
         str(low) if low == high else f"{low}-{high}"
         for low, high in ((int(counts.min()), int(counts.max())) for counts in found.class_counts())
     ]
     sizes = len(found.train_labels), len(found.test_labels), found.num_classes
-    return Finding(found.name, *sizes, " + ".join(shares), contents, problem)
+    return Verification(found.name, *sizes, " + ".join(shares), contents, problem)

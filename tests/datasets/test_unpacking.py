@@ -5,7 +5,7 @@ import tarfile
 
 import pytest
 
-from taskorder.datasets.archive import unpack
+from taskorder.datasets.unpacking import unpack
 
 NAMES = ("a.bin", "b.bin")
 GOOD = (("set/a.bin", b"aaa"), ("set/b.bin", b"bbb"))

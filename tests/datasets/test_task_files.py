@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from taskorder.datasets.tasks import TaskSpec, read_tasks
+from taskorder.datasets.task_files import TaskSpec, read_tasks
 
 
 @pytest.mark.parametrize("gap", ["", " "])

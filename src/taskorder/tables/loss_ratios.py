@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from taskorder.checks import Floats, square_matrix
 
 
-def transfer_ratios(losses: ArrayLike, chance: ArrayLike) -> Floats:
+def loss_ratios(losses: ArrayLike, chance: ArrayLike) -> Floats:
     """(P, P) ratios: row A, column B is the loss on B after training on A over the loss with shuffled labels."""
     table, base = square_matrix(losses, "losses"), square_matrix(chance, "chance")
     if table.shape != base.shape:
@@ -29,14 +29,14 @@ def transfer_ratios(losses: ArrayLike, chance: ArrayLike) -> Floats:
     return np.asarray(table / base)
 
 
-def accuracy_ratios(accuracy: ArrayLike, chance: ArrayLike) -> Floats:
+def loss_ratios_from_accuracy(accuracy: ArrayLike, chance: ArrayLike) -> Floats:
     """(P, P) ratios from accuracies, with the share of errors as the loss: (1 - accuracy) / (1 - chance).
 
     Row A, column B of `accuracy` is the accuracy on B after training on A; `chance` is what guessing reaches: 0.5 for
     two equally frequent classes. Always right gives 0 (similarity 1), guessing gives 1 (similarity 0), worse than
     guessing more than 1 (a negative similarity).
 
-    >>> transfer_similarity(accuracy_ratios([[1.0, 0.875], [0.875, 1.0]], [[0.5, 0.5], [0.5, 0.5]]))
+    >>> similarity_from_loss_ratios(loss_ratios_from_accuracy([[1.0, 0.875], [0.875, 1.0]], [[0.5, 0.5], [0.5, 0.5]]))
     array([[1. , 0.5],
            [0.5, 1. ]])
     """
@@ -47,23 +47,23 @@ def accuracy_ratios(accuracy: ArrayLike, chance: ArrayLike) -> Floats:
     if base.min() < 0 or base.max() >= 1:
         worst = base.max() if base.max() >= 1 else base.min()
         raise ValueError(f"`chance` must be at least 0 and below 1, got {worst:.6g}: it is the accuracy of guessing.")
-    return transfer_ratios(1 - table, 1 - base)
+    return loss_ratios(1 - table, 1 - base)
 
 
-def bounded(similarity: ArrayLike) -> tuple[Floats, int]:
+def clip_similarity(similarity: ArrayLike) -> tuple[Floats, int]:
     """The similarity with entries below -1 raised to -1, which planning needs, and how many pairs of tasks that were.
 
-    >>> bounded([[1.0, -1.5], [-1.5, 1.0]])
+    >>> clip_similarity([[1.0, -1.5], [-1.5, 1.0]])
     (array([[ 1., -1.], [-1.,  1.]]), 1)
     """
     matrix = square_matrix(similarity)
     return np.maximum(matrix, -1.0), int((np.triu(matrix, 1) < -1).sum())
 
 
-def transfer_similarity(ratios: ArrayLike) -> Floats:
+def similarity_from_loss_ratios(ratios: ArrayLike) -> Floats:
     """(P, P) symmetric similarity with ones on the diagonal; entries may fall below 0, even below -1.
 
-    >>> transfer_similarity([[0.0, 0.25], [0.04, 0.0]]).round(3)
+    >>> similarity_from_loss_ratios([[0.0, 0.25], [0.04, 0.0]]).round(3)
     array([[1.  , 0.65],
            [0.65, 1.  ]])
     """
@@ -76,25 +76,25 @@ def transfer_similarity(ratios: ArrayLike) -> Floats:
     return np.asarray(similarity)
 
 
-def measured_table(tables: Mapping[str, ArrayLike]) -> Floats:
+def measured_matrix(tables: Mapping[str, ArrayLike]) -> Floats:
     """(P, P) what a run measured (runs/estimates.py): loss over chance, or the values of curvature; not symmetric."""
     if "value" in tables:
         return square_matrix(tables["value"], "value")
-    return transfer_ratios(tables["loss"], tables["chance"])
+    return loss_ratios(tables["loss"], tables["chance"])
 
 
-def similarity_from(tables: Mapping[str, ArrayLike]) -> Floats:
+def measured_similarity(tables: Mapping[str, ArrayLike]) -> Floats:
     """(P, P) symmetric similarity from what a run measured.
 
     Curvature has no unit: it is divided by the largest entry off the diagonal. That leaves paths as they are.
 
-    >>> similarity_from({"value": [[-9, -2], [-4, -9]]})
+    >>> measured_similarity({"value": [[-9, -2], [-4, -9]]})
     array([[ 1., -1.],
            [-1.,  1.]])
     """
     if "value" not in tables:
-        return transfer_similarity(measured_table(tables))
-    values = measured_table(tables)
+        return similarity_from_loss_ratios(measured_matrix(tables))
+    values = measured_matrix(tables)
     similarity = (values + values.T) / 2
     np.fill_diagonal(similarity, 0.0)
     similarity /= np.abs(similarity).max() or 1.0

@@ -7,32 +7,25 @@ line that names the file, the place and, where one is known, the fix.
 
 from __future__ import annotations
 
-import csv
 import io
-import json
 import os
-import re
 import stat
 import sys
-import unicodedata
 import warnings
 from collections.abc import Sequence
 from importlib import resources
-from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from taskorder.checks import MAX_TASKS, Floats, square_matrix, task_index, task_names
-from taskorder.files import utf8_text, whole_file
-from taskorder.tables import _arrays, _delimited
+from taskorder.files import utf8_text
+from taskorder.tables import _arrays, separated
+from taskorder.tables._names import checked_names
 
 MAX_BYTES = 256 * 2**20
 """Larger files are refused before they are read; 2000 x 2000 numbers with 17 digits take about 80 MB."""
-
-JOINER = re.compile("(?<=[^\x00-\x7f])[\u200c\u200d](?=[^\x00-\x7f])")
-"""What makes one sign of two in emoji and in Persian or Indic scripts; between Latin letters it would only hide."""
 
 
 def read_similarity(
@@ -56,7 +49,7 @@ def read_similarity(
         matrix = square_matrix(values, label)
     if len(matrix) > MAX_TASKS:
         raise ValueError(f"`{label}` must hold at most {MAX_TASKS} tasks, got {len(matrix)}. Plan a subset of them.")
-    return matrix, None if names is None else _checked_names(names, len(matrix), label)
+    return matrix, None if names is None else checked_names(names, len(matrix), label)
 
 
 def _parse(data: bytes, label: str, max_tasks: int) -> tuple[ArrayLike, Sequence[str] | None]:
@@ -67,45 +60,7 @@ def _parse(data: bytes, label: str, max_tasks: int) -> tuple[ArrayLike, Sequence
     text = _decode(data, label)
     if label.lower().endswith(".json") or text.lstrip()[:1] in ("[", "{"):
         return _arrays.parse_json(text, label)
-    return _delimited.parse_delimited(text, label, max_tasks)
-
-
-def write_similarity(path: str | os.PathLike[str], matrix: ArrayLike, names: Sequence[str] | None = None) -> None:
-    """Write a P x P matrix so that `read_similarity` gives back the same numbers and names.
-
-    The ending of `path` decides the format: .csv, .tsv, .json or .npz. What was there is replaced by a whole file.
-    """
-    ending = Path(path).suffix.lower()
-    if ending not in (".csv", ".tsv", ".json", ".npz"):
-        raise ValueError(f"`path` must end in .csv, .tsv, .json or .npz, got {os.fspath(path)!r}.")
-    table = square_matrix(matrix, "matrix")
-    labels = None if names is None else _checked_names(names, len(table), "names")
-    with whole_file(path) as part:
-        if ending == ".npz":
-            arrays = {"similarity": table} if labels is None else {"similarity": table, "names": np.array(labels)}
-            with part.open("wb") as stream:  # to a path, numpy adds an ending of its own
-                np.savez(stream, **arrays)
-        elif ending == ".json":
-            data: Any = table.tolist() if labels is None else {"names": labels, "similarity": table.tolist()}
-            part.write_text(json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
-        else:
-            with part.open("w", encoding="utf-8", newline="") as text:
-                # every name is quoted, so that one that starts with # is no comment
-                mark = "," if ending == ".csv" else "\t"
-                writer = csv.writer(text, delimiter=mark, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
-                if labels is not None:
-                    writer.writerow(["task", *labels])
-                for place, row in enumerate(table.tolist()):
-                    writer.writerow(row if labels is None else [labels[place], *row])
-
-
-def read_names(text: str, option: str) -> list[str]:
-    """The task names in the value of an option, between commas; names with commas go in double quotes.
-
-    >>> read_names('cats, "dogs, large"', "order")
-    ['cats', 'dogs, large']
-    """
-    return _delimited.split_line(text, option)
+    return separated.parse_delimited(text, label, max_tasks)
 
 
 def read_weights(text: str, names: Sequence[str], *, max_bytes: int = MAX_BYTES) -> Floats:
@@ -122,8 +77,8 @@ def read_weights(text: str, names: Sequence[str], *, max_bytes: int = MAX_BYTES)
         rows, label = _weight_rows(text, names, max_bytes)
     else:
         label = "weights"
-        cells = _delimited.split_line(text, label)
-        if len(cells) == 1 and "=" not in text and not _delimited.is_number(text):
+        cells = separated.split_names(text, label)
+        if len(cells) == 1 and "=" not in text and not separated.is_number(text):
             found = "a directory" if os.path.isdir(text) else "no such file"
             raise ValueError(f"`weights` must be numbers, NAME=NUMBER pairs or a file, got {found}: {text[:60]!r}.")
         rows = [[part.strip() for part in cell.rsplit("=", 1)] for cell in cells]
@@ -149,12 +104,12 @@ def read_weights(text: str, names: Sequence[str], *, max_bytes: int = MAX_BYTES)
 def _weight_rows(path: str, names: Sequence[str], max_bytes: int) -> tuple[list[list[str]], str]:
     """The lines of a weights file as [number] or [name, number], without a header, and what to call the file."""
     data, label = _read_bytes(path, None, max_bytes, "one weight a line")
-    _, rows, separator = _delimited.read_rows(_decode(data, label), label, 2 * len(names) + 2)
+    _, rows, separator = separated.read_rows(_decode(data, label), label, 2 * len(names) + 2)
     if separator == " " and all("=" in "".join(row) for row in rows):
         rows = [[" ".join(row)] for row in rows]  # blanks in names or around =
     if all("=" in cell for row in rows for cell in row):
         rows = [[part.strip() for part in cell.rsplit("=", 1)] for row in rows for cell in row]
-    if len(rows) > 1 and rows[0][0] not in names and not _delimited.is_number(rows[0][-1]):
+    if len(rows) > 1 and rows[0][0] not in names and not separated.is_number(rows[0][-1]):
         del rows[0]
     return rows, label
 
@@ -228,27 +183,8 @@ def _decode(data: bytes, label: str) -> str:
     return utf8_text(data, label)
 
 
-def _checked_names(names: Sequence[str], num_tasks: int, label: str) -> tuple[str, ...]:
-    """Unique, nonempty names without control or invisible characters (they would break tables and deceive).
-
-    Joiners are welcome where a script or an emoji needs them, but no two names may differ in nothing else.
-    """
-    try:
-        checked = task_names(names, num_tasks)
-    except ValueError as problem:
-        raise ValueError(str(problem).replace("`names`", f"The task names in `{label}`", 1)) from None
-    seen: dict[str, str] = {}
-    for name in checked:
-        shown = JOINER.sub("", name)
-        if any(unicodedata.category(mark) in ("Cc", "Cf", "Cs", "Zl", "Zp") for mark in shown):
-            raise ValueError(f"`{label}` must have task names of one printable line, got {name!r}. Rename it.")
-        if seen.setdefault(shown, name) != name:
-            raise ValueError(f"`{label}` must have task names that look different, got {name!a} twice. Rename one.")
-    return checked
-
-
 def _weight(cell: str, label: str) -> float:
-    if not _delimited.is_number(cell) or "," in cell:
+    if not separated.is_number(cell) or "," in cell:
         raise ValueError(f"`{label}` must hold numbers, got {cell[:40]!r}. Write 2,1,1 or NAME=2.")
     return float(cell)
 

@@ -1,0 +1,46 @@
+"""Similarity matrices to files: CSV, TSV, JSON and NPZ."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from taskorder.checks import square_matrix
+from taskorder.files import whole_file
+from taskorder.tables._names import checked_names
+
+
+def write_similarity(path: str | os.PathLike[str], matrix: ArrayLike, names: Sequence[str] | None = None) -> None:
+    """Write a P x P matrix so that `read_similarity` gives back the same numbers and names.
+
+    The ending of `path` decides the format: .csv, .tsv, .json or .npz. What was there is replaced by a whole file.
+    """
+    ending = Path(path).suffix.lower()
+    if ending not in (".csv", ".tsv", ".json", ".npz"):
+        raise ValueError(f"`path` must end in .csv, .tsv, .json or .npz, got {os.fspath(path)!r}.")
+    table = square_matrix(matrix, "matrix")
+    labels = None if names is None else checked_names(names, len(table), "names")
+    with whole_file(path) as part:
+        if ending == ".npz":
+            arrays = {"similarity": table} if labels is None else {"similarity": table, "names": np.array(labels)}
+            with part.open("wb") as stream:  # to a path, numpy adds an ending of its own
+                np.savez(stream, **arrays)
+        elif ending == ".json":
+            data: Any = table.tolist() if labels is None else {"names": labels, "similarity": table.tolist()}
+            part.write_text(json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+        else:
+            with part.open("w", encoding="utf-8", newline="") as text:
+                # every name is quoted, so that one that starts with # is no comment
+                mark = "," if ending == ".csv" else "\t"
+                writer = csv.writer(text, delimiter=mark, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+                if labels is not None:
+                    writer.writerow(["task", *labels])
+                for place, row in enumerate(table.tolist()):
+                    writer.writerow(row if labels is None else [labels[place], *row])
