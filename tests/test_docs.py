@@ -123,7 +123,7 @@ def test_pages_show_what_happens(page, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "page",
     ["```python\n>>> 1 + 1\n3\n```", "```python\nx = 1\n```", "```console\n$ taskorder --version\nnine\n```",
-     "```console\n$ taskorder plan nothing.csv\n```", "```console\n$ echo one\n$ echo two\n> three\ntwo\n```"],
+     "```console\n$ taskorder solve nothing.csv\n```", "```console\n$ echo one\n$ echo two\n> three\ntwo\n```"],
 )  # fmt: skip
 def test_a_page_that_is_wrong_fails(page, tmp_path):
     with pytest.raises(AssertionError):

@@ -38,7 +38,7 @@ INPUTS = {
 
 LEARNER = ("--learner", "sklearn:GaussianNB", "--pilot", "20", "--seeds", "1", "--budget", "4")
 READING = {
-    "plan": ["plan", "table é.csv", "--weights", "weights é.txt"],
+    "solve": ["solve", "table é.csv", "--weights", "weights é.txt"],
     "compare": ["compare", "table é.csv"],
     "simulate": ["simulate", "table é.csv", "--order", "cats,dogs,red cars", "--seeds", "2"],
     "audit": ["audit", "results é.csv"],
@@ -66,10 +66,10 @@ WRITING = {
     "reproduce --report": ["reproduce", "--results", "results é", "--report", "out/REPRODUCTION.md"],
     "reproduce": ["reproduce", "fig6b", "--quick", "--results", "out/figures"],
     "run": ["run", "run é.toml", "--store", "out/run.sqlite"],
-    "pilot": ["pilot", "rows é.csv", "--tasks", "spec é.toml", *LEARNER, "-o", "out/pilot"],
+    "plan": ["plan", "rows é.csv", "--tasks", "spec é.toml", *LEARNER, "--folder", "out/plan"],
 }  # fmt: skip
 
-SLOW = ("pilot", "run", "reproduce")
+SLOW = ("plan", "run", "reproduce")
 """Their stores on a full disk: tests/runs/test_store_files.py and tests/cli/test_run.py."""
 
 DRIVER = """
@@ -78,7 +78,7 @@ from taskorder.cli import main
 limit = int(os.environ.get("FILE_LIMIT", "0"))
 told = []
 for argv in json.loads(sys.argv[1]):
-    if argv[0] in ("pilot", "reproduce", "report"):
+    if argv[0] in ("plan", "reproduce", "report"):
         import scipy.stats, scipy.optimize, sklearn.naive_bayes  # their caches are not at stake here
     if limit:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
@@ -137,7 +137,7 @@ def test_every_command_without_a_network_in_an_odd_folder(here):
     written = {path.relative_to(here / "out").as_posix() for path in (here / "out").rglob("*") if path.is_file()}
     named = {word[4:] for words in WRITING.values() for word in words if word.startswith("out/")}
     assert {name for name in named if "." in name} <= written
-    assert {"pilot/plan.json", "pilot/report.html", "whole.json", "figures/fig6b-quick.json"} <= written
+    assert {"plan/plan.json", "plan/report.html", "whole.json", "figures/fig6b-quick.json"} <= written
     assert not [name for name in written if ".part" in name]
 
 

@@ -36,7 +36,7 @@ def test_the_library_names_no_option():
 
 def test_what_counts_as_an_option():
     assert options_in_refusals("raise ValueError(f'`--port` must be free, got {port}.')")
-    assert not options_in_refusals("raise ValueError('Use: taskorder plan --time-limit')")
+    assert not options_in_refusals("raise ValueError('Use: taskorder solve --time-limit')")
     assert not options_in_refusals("raise ValueError('a dash -- like this')")
 
 

@@ -104,7 +104,7 @@ def test_it_works_in_an_empty_environment(built, kind, extras, tmp_path):
     assert str(environment) in where
     assert run("--version").stdout == f"taskorder {taskorder.__version__}\n"
     (tmp_path / "table.csv").write_text("task,A,B,C\nA,1,0.5,0.2\nB,0.5,1,0.1\nC,0.2,0.1,1\n")
-    planned, shipped = run("plan", "table.csv"), run("plan", "--demo", "--rule", "periphery-to-core")
+    planned, shipped = run("solve", "table.csv"), run("solve", "--demo", "--rule", "periphery-to-core")
     assert (planned.returncode, planned.stderr) == (shipped.returncode, shipped.stderr) == (0, "")
     assert "proven" in planned.stdout
     assert "bear-bus" in shipped.stdout

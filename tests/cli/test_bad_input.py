@@ -68,7 +68,7 @@ def refused(capsys, argv):
     return problems
 
 
-@pytest.mark.parametrize("command", ["plan", "compare"])
+@pytest.mark.parametrize("command", ["solve", "compare"])
 @pytest.mark.parametrize(("text", "expected"), BAD_FILES.values(), ids=BAD_FILES)
 def test_bad_files(command, text, expected, tmp_path, capsys):
     path = tmp_path / "bad.csv"
@@ -80,14 +80,14 @@ def test_bad_files(command, text, expected, tmp_path, capsys):
 def test_bad_options(options, expected, tmp_path, capsys):
     path = tmp_path / "good.csv"
     path.write_text(GOOD)
-    assert expected in refused(capsys, ["plan", str(path), *options])
+    assert expected in refused(capsys, ["solve", str(path), *options])
 
 
 def test_asymmetric_tables(tmp_path, capsys):
     path = tmp_path / "asymmetric.csv"
     path.write_text("1,0.5\n0.2,1\n")
-    assert "symmetric" in refused(capsys, ["plan", str(path), "--no-repair"])
-    assert main(["plan", str(path)]) == 0
+    assert "symmetric" in refused(capsys, ["solve", str(path), "--no-repair"])
+    assert main(["solve", str(path)]) == 0
     assert "repaired" in capsys.readouterr().out
 
 
@@ -95,16 +95,16 @@ def test_output_with_other_names(tmp_path, capsys):
     path, output = tmp_path / "good.csv", tmp_path / "output.csv"
     path.write_text(GOOD)
     output.write_text(GOOD.replace("C", "D"))
-    assert "same tasks as the similarity file" in refused(capsys, ["plan", str(path), "--output", str(output)])
+    assert "same tasks as the similarity file" in refused(capsys, ["solve", str(path), "--output", str(output)])
 
 
 def test_ambiguous_before(tmp_path, capsys):
     path = tmp_path / "colons.csv"
     path.write_text("a,a:b,b:c,c\n" + "\n".join(",".join(map(str, row)) for row in np.eye(4)))
-    assert "2 ways" in refused(capsys, ["plan", str(path), "--before", "a:b:c"])
+    assert "2 ways" in refused(capsys, ["solve", str(path), "--before", "a:b:c"])
 
 
-@pytest.mark.parametrize("argv", [["plan"], ["compare"], ["draw"], ["plan", "-", "--output", "-"]])
+@pytest.mark.parametrize("argv", [["solve"], ["compare"], ["draw"], ["solve", "-", "--output", "-"]])
 def test_missing_arguments(argv, capsys):
     problem = refused(capsys, argv)
     assert len(argv) > 1 or argv == ["draw"] or f"taskorder {argv[0]} --help" in problem
@@ -113,26 +113,26 @@ def test_missing_arguments(argv, capsys):
 def test_one_task(tmp_path, capsys):
     path = tmp_path / "one.csv"
     path.write_text("1\n")
-    assert main(["plan", str(path)]) == 0
+    assert main(["solve", str(path)]) == 0
     assert "proven" in capsys.readouterr().out
     assert main(["compare", str(path)]) == 0
 
 
 def test_directory_and_huge_files(tmp_path, capsys):
-    assert "directory" in refused(capsys, ["plan", str(tmp_path)])
+    assert "directory" in refused(capsys, ["solve", str(tmp_path)])
     with (tmp_path / "huge.csv").open("wb") as stream:
         stream.truncate(2 * 2**30)
-    assert "at most 256 MB" in refused(capsys, ["plan", str(tmp_path / "huge.csv")])
+    assert "at most 256 MB" in refused(capsys, ["solve", str(tmp_path / "huge.csv")])
 
 
 def test_five_thousand_tasks(tmp_path, capsys):
     np.save(tmp_path / "p5000.npy", np.broadcast_to(np.float32(0), (5000, 5000)))
-    assert "2000" in refused(capsys, ["plan", str(tmp_path / "p5000.npy")])
+    assert "2000" in refused(capsys, ["solve", str(tmp_path / "p5000.npy")])
 
 
 def test_pickles(tmp_path, capsys):
     np.savez(tmp_path / "objects.npz", similarity=np.array([[print]], dtype=object))
-    assert "pickle" in refused(capsys, ["plan", str(tmp_path / "objects.npz")])
+    assert "pickle" in refused(capsys, ["solve", str(tmp_path / "objects.npz")])
 
 
 @pytest.mark.parametrize(
@@ -141,13 +141,13 @@ def test_pickles(tmp_path, capsys):
 def test_odd_dress_is_accepted(text, tmp_path, capsys):
     path = tmp_path / "dressed.csv"
     path.write_bytes(text.encode())
-    assert main(["plan", str(path), "--before", "A:B"]) == 0
+    assert main(["solve", str(path), "--before", "A:B"]) == 0
     assert "proven" in capsys.readouterr().out
 
 
 def test_the_real_program_prints_one_line(tmp_path):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-m", "taskorder", "plan", str(tmp_path / "missing.csv")]
+    command = [sys.executable, "-m", "taskorder", "solve", str(tmp_path / "missing.csv")]
     done = subprocess.run(command, capture_output=True, env=environment, timeout=300)
     assert done.returncode == 2
     assert done.stdout == b""
@@ -164,5 +164,5 @@ def test_interrupt_before_the_search(monkeypatch, capsys):
         buffer = Keyboard()
 
     monkeypatch.setattr(sys, "stdin", Stdin())
-    assert main(["plan", "-"]) == 130
+    assert main(["solve", "-"]) == 130
     assert "interrupted before" in capsys.readouterr().err

@@ -60,7 +60,7 @@ def plan_of(capsys, *argv):
     return Plan.from_json(text)
 
 
-@pytest.mark.parametrize("start", [["--version"], ["--help"], ["plan", "--help"], ["compare", "--help"]])
+@pytest.mark.parametrize("start", [["--version"], ["--help"], ["solve", "--help"], ["compare", "--help"]])
 def test_starts_without_numerical_packages(start):
     code = (
         "import sys\nfrom taskorder.cli import main\n"
@@ -72,12 +72,12 @@ def test_starts_without_numerical_packages(start):
     assert done.stderr.strip() == "[]"
     assert done.returncode == 0
     assert "taskorder" in done.stdout
-    if start[0] in ("plan", "compare"):
+    if start[0] in ("solve", "compare"):
         assert f"taskorder {start[0]} similarity.csv" in done.stdout
 
 
 def test_plan_prints_numbered_steps(table, capsys):
-    assert main(["plan", table]) == 0
+    assert main(["solve", table]) == 0
     text, problems = capsys.readouterr()
     assert problems == ""
     assert "\x1b" not in text
@@ -90,7 +90,7 @@ def test_plan_prints_numbered_steps(table, capsys):
 
 
 def test_the_last_total_is_the_weighted_error(table, capsys):
-    assert main(["plan", table, "--weights", "cats=3,owls=0.5"]) == 0
+    assert main(["solve", table, "--weights", "cats=3,owls=0.5"]) == 0
     lines = capsys.readouterr().out.splitlines()
     last = next(line for line in lines if line.split()[:1] == ["5"])
     error = next(line for line in lines if line.startswith("error"))
@@ -98,7 +98,7 @@ def test_the_last_total_is_the_weighted_error(table, capsys):
 
 
 def test_json_is_the_plan_itself(table, capsys):
-    plan = plan_of(capsys, "plan", table)
+    plan = plan_of(capsys, "solve", table)
     again = solve_module.solve(TABLE, names=NAMES)
     assert dataclasses.replace(plan, seconds=0.0) == dataclasses.replace(again, seconds=0.0)
     assert Plan.from_json(plan.to_json()) == plan
@@ -111,7 +111,7 @@ def test_every_option_reaches_the_solver(table, tmp_path, calls, capsys):
     back = [4, 3, 2, 1, 0]
     write_similarity(output, co[np.ix_(back, back)], NAMES[::-1])
     plan = plan_of(
-        capsys, "plan", table, "--rule", "greedy", "--output", str(output), "--weights", "1,2,1,1,1", "--before",
+        capsys, "solve", table, "--rule", "greedy", "--output", str(output), "--weights", "1,2,1,1,1", "--before",
         "cats:a:b", "--before", "a:b:dogs", "--first", "cats", "--last", "dogs", "--learned", '"x, y"',
         "--time-limit", "3", "--seed", "7", "--no-repair",
     )  # fmt: skip
@@ -128,7 +128,7 @@ def test_every_option_reaches_the_solver(table, tmp_path, calls, capsys):
 
 
 def test_visits_and_no_time_limit(table, calls, capsys):
-    plan = plan_of(capsys, "plan", table, "--visits", "7", "--time-limit", "none")
+    plan = plan_of(capsys, "solve", table, "--visits", "7", "--time-limit", "none")
     assert len(plan.order) == 7
     assert set(plan.order) == set(range(5))
     assert calls[0][1]["visits"] == 7
@@ -137,7 +137,7 @@ def test_visits_and_no_time_limit(table, calls, capsys):
 
 @pytest.mark.parametrize("rule", solve_module.RULES)
 def test_every_rule_prints_a_table(rule, table, capsys):
-    assert main(["plan", table, "--rule", rule]) == 0
+    assert main(["solve", table, "--rule", rule]) == 0
     text = capsys.readouterr().out
     assert rule in text
     assert all(name in text for name in NAMES)
@@ -158,7 +158,7 @@ def test_compare_table_and_json(table, capsys):
 
 
 def test_demo(capsys):
-    assert plan_of(capsys, "plan", "--demo").names == demo_similarity()[1]
+    assert plan_of(capsys, "solve", "--demo").names == demo_similarity()[1]
     assert main(["compare", "--demo", "--num-random", "50"]) == 0
     assert "more" in capsys.readouterr().out  # 12 tasks: the orders are shortened
 
@@ -166,16 +166,16 @@ def test_demo(capsys):
 def test_a_table_that_needs_repair_says_so(tmp_path, capsys):
     path = tmp_path / "broken.csv"
     path.write_text("1,0.9,-0.9\n0.9,1,0.9\n-0.9,0.9,1\n")
-    assert main(["plan", str(path)]) == 0
+    assert main(["solve", str(path)]) == 0
     assert "nearest correlation matrix" in capsys.readouterr().out
-    assert main(["plan", str(path), "--no-repair"]) == 2
+    assert main(["solve", str(path), "--no-repair"]) == 2
     assert "taskorder: error:" in capsys.readouterr().err
 
 
 def test_markup_in_names_is_text(tmp_path, capsys):
     path = tmp_path / "table.json"
     write_similarity(path, np.eye(2), ["[bold]x[/bold]", ":smile:"])
-    assert main(["plan", str(path)]) == 0
+    assert main(["solve", str(path)]) == 0
     text = capsys.readouterr().out
     assert "[bold]x[/bold]" in text
     assert ":smile:" in text
@@ -183,7 +183,7 @@ def test_markup_in_names_is_text(tmp_path, capsys):
 
 def test_pipes_in_and_out(table):
     with open(table, "rb") as stream:
-        done = run("plan", "-", stdin=stream)
+        done = run("solve", "-", stdin=stream)
     assert done.returncode == 0
     assert done.stderr == b""
     assert b"\x1b" not in done.stdout
@@ -193,7 +193,7 @@ def test_pipes_in_and_out(table):
 @pytest.mark.parametrize("more", [[], ["--json"]])
 def test_a_closed_pipe_is_quiet(more, table):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-m", "taskorder", "plan", table, *more]
+    command = [sys.executable, "-m", "taskorder", "solve", table, *more]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
     assert process.stdout is not None
     assert process.stderr is not None
@@ -207,13 +207,13 @@ def test_names_that_the_terminal_cannot_show(tmp_path):
     path = tmp_path / "table.json"
     write_similarity(path, np.eye(2), ["Ελλάδα", "日本"])
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "PYTHONIOENCODING": "ascii"}
-    command = [sys.executable, "-m", "taskorder", "plan", str(path)]
+    command = [sys.executable, "-m", "taskorder", "solve", str(path)]
     done = subprocess.run(command, capture_output=True, env=environment, timeout=300)
     assert done.returncode == 0
     assert rb"\u65e5" in done.stdout
 
 
-@pytest.mark.parametrize("command", ["plan", "compare"])
+@pytest.mark.parametrize("command", ["solve", "compare"])
 def test_piped_tables_have_no_trailing_blanks(command, table, capsys):
     assert main([command, table]) == 0
     text = capsys.readouterr().out
@@ -221,13 +221,13 @@ def test_piped_tables_have_no_trailing_blanks(command, table, capsys):
     assert [line for line in text.splitlines() if line != line.rstrip()] == []
 
 
-@pytest.mark.parametrize("command", [[], ["plan"], ["compare"]])
+@pytest.mark.parametrize("command", [[], ["solve"], ["compare"]])
 def test_help_fits_eighty_columns(command, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     assert main([*command, "--help"]) == 0
     text = capsys.readouterr().out
     assert max(map(len, text.splitlines())) <= 80
-    if command == ["plan"]:
+    if command == ["solve"]:
         assert all(f"\n  {rule} " in text for rule in solve_module.RULES)
         assert "2000 tasks" in text
 
@@ -237,7 +237,7 @@ def test_no_command_prints_the_help_to_stderr(capsys):
     text, problems = capsys.readouterr()
     assert text == ""
     assert "usage: taskorder" in problems
-    assert "taskorder plan --demo" in problems
+    assert "taskorder solve --demo" in problems
 
 
 def on_a_terminal(monkeypatch, columns):
@@ -253,7 +253,7 @@ def test_a_narrow_terminal_folds_names(columns, tmp_path, capsys, monkeypatch):
     path = tmp_path / "table.csv"
     write_similarity(path, TABLE[:3, :3], names)
     on_a_terminal(monkeypatch, columns)
-    assert main(["plan", str(path)]) == 0
+    assert main(["solve", str(path)]) == 0
     text = capsys.readouterr().out
     assert max(map(len, text.splitlines())) <= columns
     assert "\u2026" not in text

@@ -38,7 +38,7 @@ def test_a_table_ready_for_plan(store, tmp_path, capsys):
     assert names == ("cat-ship", "frog-truck")
     # 1 - (0.5 + 0.2) / 2 with one seed, 1 - 0.3 with the other
     np.testing.assert_allclose(matrix, [[1, (0.65 + 0.7) / 2], [(0.65 + 0.7) / 2, 1]])
-    assert main(["plan", str(tmp_path / "s.csv")]) == 0
+    assert main(["solve", str(tmp_path / "s.csv")]) == 0
     assert "cat-ship" in capsys.readouterr().out
     assert [file.name for file in tmp_path.iterdir() if ".part" in file.name] == []
 

@@ -67,7 +67,7 @@ class Running:
 
 
 def test_interrupt_gives_the_best_order_so_far(hard_table):
-    with Running("plan", hard_table, "--time-limit", "600", "--json") as running:
+    with Running("solve", hard_table, "--time-limit", "600", "--json") as running:
         running.wait_for(b"gap")
         sent = time.monotonic()
         running.process.send_signal(signal.SIGINT)
@@ -82,7 +82,7 @@ def test_interrupt_gives_the_best_order_so_far(hard_table):
 
 
 def test_interrupted_tables_say_so(hard_table):
-    with Running("plan", hard_table, "--time-limit", "600") as running:
+    with Running("solve", hard_table, "--time-limit", "600") as running:
         running.wait_for(b"gap")
         running.process.send_signal(signal.SIGINT)
         code, text = running.finish()

@@ -17,7 +17,7 @@ def here(tmp_path, monkeypatch, capsys):
     """A folder with table.csv and plan.json."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "table.csv").write_text(TABLE)
-    assert main(["plan", "table.csv", "--json"]) == 0
+    assert main(["solve", "table.csv", "--json"]) == 0
     (tmp_path / "plan.json").write_text(capsys.readouterr().out)
     return tmp_path
 
@@ -57,7 +57,7 @@ def test_standard_input_and_classes_from_a_file(here, capsys, monkeypatch):
     [
         (["no.json"], "`no.json` must be a readable file, got: No such file"),
         (["table.csv"], "`table.csv` must be a plan or an order in JSON, got a parse error"),
-        (["list.json"], "`list.json` must be a plan (taskorder plan --json) or an order.json, got other JSON"),
+        (["list.json"], "`list.json` must be a plan (taskorder solve --json) or an order.json, got other JSON"),
         (["plan.json", "--to", "pycil"], "`--classes` must list the classes of each task, got none. Give `--classes`."),
         (["plan.json", "--to", "caffe"], "`--to` must be one of avalanche, avalanche-old"),
         (["plan.json", "--classes", "[[0], [1]"], "`--classes` must be JSON like [[0, 1], [2, 3]], got a parse error"),

@@ -59,7 +59,7 @@ def test_numbers_equal_those_of_plan_and_compare(capsys, source):
     assert capsys.readouterr().out.startswith("wrote report.html: 0.")
     found = numbers_in()
     found["plan"].pop("seconds")
-    assert found["plan"] == printed(capsys, "plan", source, "--time-limit", "60")
+    assert found["plan"] == printed(capsys, "solve", source, "--time-limit", "60")
     assert found["comparison"] == printed(capsys, "compare", source, "--time-limit", "60")
 
 
@@ -77,7 +77,7 @@ def test_options_are_those_of_plan(capsys):
     capsys.readouterr()
     found = numbers_in()
     found["plan"].pop("seconds")
-    assert found["plan"] == printed(capsys, "plan", "table.csv", *options)
+    assert found["plan"] == printed(capsys, "solve", "table.csv", *options)
 
 
 def test_output_similarity_visits_and_learned():
@@ -98,7 +98,7 @@ def test_transfer_tables():
 
 
 def test_a_plan_with_and_without_its_matrix(capsys):
-    assert main(["plan", "table.csv", "--json", "--weights", "dogs=3"]) == 0
+    assert main(["solve", "table.csv", "--json", "--weights", "dogs=3"]) == 0
     with open("plan.json", "w") as file:
         file.write(capsys.readouterr().out)
     assert main(["report", "plan.json", "-o", "alone.html"]) == 0
@@ -122,7 +122,7 @@ def test_a_plan_with_and_without_its_matrix(capsys):
      ("options", {"weights": [1]}), ("error_path", "x"), ("error", float("nan"))],
 )  # fmt: skip
 def test_a_plan_that_was_tampered_with_is_refused(capsys, key, value):
-    assert main(["plan", "table.csv", "--json"]) == 0
+    assert main(["solve", "table.csv", "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)
     with open("plan.json", "w") as file:
         json.dump({**plan, key: value}, file)
@@ -130,7 +130,7 @@ def test_a_plan_that_was_tampered_with_is_refused(capsys, key, value):
 
 
 def test_hostile_words_in_a_plan_are_escaped(capsys):
-    assert main(["plan", "table.csv", "--json"]) == 0
+    assert main(["solve", "table.csv", "--json"]) == 0
     plan = json.loads(capsys.readouterr().out)
     bad = "</script><script>alert(1)</script>"
     plan |= {
@@ -160,7 +160,7 @@ def test_standard_input(kind, here):
         return subprocess.run(command, input=data, capture_output=True, env=environment, timeout=120, check=True).stdout
 
     if kind == "plan":
-        source = run("plan", "-", "--json", data=source)
+        source = run("solve", "-", "--json", data=source)
     page = run("report", "-", "-o", "-", data=source)
     assert page.startswith(b"<!doctype html>")
     (here / "piped.html").write_bytes(page)
@@ -235,7 +235,7 @@ def test_bad_inputs_get_one_line(capsys, here):
     (here / "list.json").write_text('{"order": [1], "error_path": [], "similarity_digest": ""}')
     (here / "broken.sqlite").write_bytes(b"SQLite format 3\0" + b"x" * 100)
     assert "no such file" in refused(capsys, "missing.csv")
-    assert "must be a folder that `taskorder pilot` wrote" in refused(capsys, str(here))
+    assert "must be a folder that `taskorder plan` wrote" in refused(capsys, str(here))
     assert "empty" in refused(capsys, "empty")
     assert "must be JSON" in refused(capsys, "text.json")
     assert "missing or unknown keys" in refused(capsys, "list.json")

@@ -110,7 +110,7 @@ def pilot(tmp_path_factory):
         "--seeds",
         "2",
     ]
-    assert main(["pilot", str(folder / "data.csv"), *options, "--epochs", "2", "-o", str(out)]) == 0
+    assert main(["plan", str(folder / "data.csv"), *options, "--epochs", "2", "--folder", str(out)]) == 0
     return out
 
 
@@ -165,7 +165,7 @@ def test_a_folder_that_is_not_quite_a_pilot(pilot, here, capsys):
     (copy / "rehearsal.csv").write_text("seed,learned,test,value,accuracy\n0,a,a,1,1\n")
     assert "got some missing" in refused(capsys, "copy")
     (copy / "rehearsal.csv").write_text("nonsense\n1\n")
-    assert "must be the table that `taskorder pilot` wrote" in refused(capsys, "copy")
+    assert "must be the table that `taskorder plan` wrote" in refused(capsys, "copy")
     (copy / "rehearsal.csv").unlink()
     (copy / "similarity.csv").write_text(",a,b,c\na,1,0,0\nb,0,1,0\nc,0,0,1\n")
     assert "another digest" in refused(capsys, "copy")

@@ -27,7 +27,7 @@ def shell(redirection, *argv, tmp_path):
 
 
 @pytest.mark.parametrize("redirection", [">&-", "> /dev/full"])
-@pytest.mark.parametrize("argv", [["plan", "table.csv"], ["plan", "table.csv", "--json"], ["compare", "table.csv"]])
+@pytest.mark.parametrize("argv", [["solve", "table.csv"], ["solve", "table.csv", "--json"], ["compare", "table.csv"]])
 def test_output_that_cannot_be_written(redirection, argv, tmp_path):
     done = shell(redirection, *argv, tmp_path=tmp_path)
     assert done.returncode == 1
@@ -47,12 +47,12 @@ def test_without_stderr_only_results_reach_stdout(redirection, tmp_path):
     done = shell(redirection, "plan", "table.csv", "--json", tmp_path=tmp_path)
     assert done.returncode == 0
     assert len(Plan.from_json(done.stdout).order) == 2
-    for argv in (["plan", "missing.csv"], ["plan", "--fast"], ["plan"]):
+    for argv in (["solve", "missing.csv"], ["solve", "--fast"], ["solve"]):
         done = shell(redirection, *argv, tmp_path=tmp_path)
         assert (done.returncode, done.stdout) == (2, "")
 
 
-@pytest.mark.parametrize("command", ["plan", "audit", "order"])
+@pytest.mark.parametrize("command", ["solve", "audit", "order"])
 def test_closed_input(tmp_path, command):
     done = shell("<&-", command, "-", tmp_path=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")

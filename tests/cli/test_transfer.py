@@ -1,4 +1,4 @@
-"""`taskorder plan` and `compare` from tables of transfer losses, ratios and accuracies."""
+"""`taskorder solve` and `compare` from tables of transfer losses, ratios and accuracies."""
 
 import json
 
@@ -25,7 +25,7 @@ def file(tmp_path):
     return write
 
 
-def plan(capsys, *argv, command="plan"):
+def plan(capsys, *argv, command="solve"):
     assert main([command, *argv, "--json"]) == 0
     text, problems = capsys.readouterr()
     assert problems == ""
@@ -82,7 +82,7 @@ def test_similarities_below_minus_one_are_taken_as_minus_one_and_said(file, caps
     ratios[0, 3] = ratios[3, 0] = 9.0
     found = plan(capsys, file("ratios.csv", ratios), "--transfer")
     assert found["notes"][1] == "1 pair of tasks with similarity below -1: taken as -1"
-    assert main(["plan", file("ratios.csv", ratios), "--transfer"]) == 0
+    assert main(["solve", file("ratios.csv", ratios), "--transfer"]) == 0
     assert "taken as -1" in capsys.readouterr().out
 
 
@@ -105,7 +105,7 @@ def test_similarities_below_minus_one_are_taken_as_minus_one_and_said(file, caps
     ],
 )
 def test_what_does_not_fit_is_refused_in_one_line(file, capsys, table, options, message):
-    assert main(["plan", file("table.csv", table), *options]) == 2
+    assert main(["solve", file("table.csv", table), *options]) == 2
     text, problems = capsys.readouterr()
     assert text == ""
     assert message in problems
@@ -114,9 +114,9 @@ def test_what_does_not_fit_is_refused_in_one_line(file, capsys, table, options, 
 
 def test_a_table_of_chance_for_other_tasks(file, capsys):
     losses = file("losses.csv", LOSSES)
-    assert main(["plan", losses, "--losses", "--chance", file("c.csv", CHANCE[:3, :3], NAMES[:3])]) == 2
+    assert main(["solve", losses, "--losses", "--chance", file("c.csv", CHANCE[:3, :3], NAMES[:3])]) == 2
     assert "`--chance` must have 4 rows like FILE, got 3" in capsys.readouterr().err
-    assert main(["plan", losses, "--losses", "--chance", file("c.csv", CHANCE, ["a", "dogs", "owls", "cars"])]) == 2
+    assert main(["solve", losses, "--losses", "--chance", file("c.csv", CHANCE, ["a", "dogs", "owls", "cars"])]) == 2
     assert "must name the same tasks" in capsys.readouterr().err
-    assert main(["plan", "--demo", "--transfer"]) == 2
+    assert main(["solve", "--demo", "--transfer"]) == 2
     assert "`--transfer` must come with a FILE, got --demo" in capsys.readouterr().err

@@ -18,7 +18,7 @@ RESULT = {
 NO_TABLES = ("nowhere", "folder", "nothing", "bytes.bin", "words.txt", "runs.sqlite", "results.csv", "plan.json")
 
 WRONG = {
-    "plan": [
+    "solve": [
         "", *NO_TABLES, "table.csv table.csv", "table.csv --demo", "table.csv --rul optimal", "table.csv --rule best",
         "table.csv --first zebra", "table.csv --visits 2", "table.csv --visits 99999999", "table.csv --seed -3",
         "table.csv --time-limit -1", "table.csv --time-limit nan", "table.csv --weights ants=-1",
@@ -62,10 +62,10 @@ WRONG = {
         "plan.json --classes [[0]]", "plan.json --classes folder", "plan.json --num-classes 9",
         "plan.json --training-seeds -1", "plan.json -o plan.json", "order.json --classes [[0]]",
     ],
-    "pilot": [
+    "plan": [
         "", "nowhere", "folder", "nothing", "table.csv", "runs.sqlite", "plan.json", "digits --tasks words.txt",
         "digits --pilot 0", "digits --pilot nan%", "digits --epochs -1", "digits --batch-size 0", "digits --seeds 0",
-        "digits --learner luck", "digits --first 5-6", "digits --budget soon", "digits -o table.csv",
+        "digits --learner luck", "digits --first 5-6", "digits --budget soon", "digits --folder table.csv",
     ],
     "explore": [
         *NO_TABLES, "table.csv --demo", "table.csv --port -1", "table.csv --port 99999", "table.csv --port http",
@@ -101,7 +101,7 @@ def folder(tmp_path_factory):
 def here(folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
     if not (folder / "plan.json").exists():
-        assert main(["plan", "table.csv", "--json"]) == 0
+        assert main(["solve", "table.csv", "--json"]) == 0
         (folder / "plan.json").write_text(capsys.readouterr().out)
         assert main(["order", "plan.json", "-o", "order.json"]) == 0
         capsys.readouterr()
@@ -126,6 +126,6 @@ def test_one_line_and_nothing_lost(here, capsys, command):
 
 @pytest.mark.parametrize("file", ["runs.sqlite", "plan.json"])
 def test_what_is_no_table_but_ours_may_be_reported(here, capsys, file):
-    assert main(["plan", file]) == 2
+    assert main(["solve", file]) == 2
     command = capsys.readouterr().err.rstrip(".\n").partition("Read it with: taskorder ")[2]
     assert main([*command.split(), "-o", "page.html"]) == 0

@@ -1,4 +1,4 @@
-"""Tasks out of files, as `taskorder pilot` reads them."""
+"""Tasks out of files, as `taskorder plan` reads them."""
 
 import numpy as np
 import pytest

@@ -54,7 +54,7 @@ def test_too_many_runs_in_all(tmp_path):
         read_config(tmp_path / "c.toml")
 
 
-@pytest.mark.parametrize("words", [["order"], ["report"], ["plan"], ["order", "{plan}", "--classes"]])
+@pytest.mark.parametrize("words", [["order"], ["report"], ["solve"], ["order", "{plan}", "--classes"]])
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"a":' * 100_000])
 def test_deep_nesting(words, text, tmp_path, capsys):
     (tmp_path / "deep.json").write_text(text)
@@ -151,7 +151,7 @@ def test_plans_with_other_options():
 def test_reports_on_plans_with_numbers_that_are_none(change, tmp_path, capsys):
     (tmp_path / "p.json").write_text(json.dumps({**json.loads(readers.plans()[0]), **change}))
     assert main(["report", str(tmp_path / "p.json"), "-o", str(tmp_path / "o.html")]) == 2
-    assert "must be a plan as `taskorder plan --json` writes it, got parts that do not fit" in capsys.readouterr().err
+    assert "must be a plan as `taskorder solve --json` writes it, got parts that do not fit" in capsys.readouterr().err
 
 
 def test_a_small_table_of_results_takes_little_memory(tmp_path):

@@ -1,4 +1,4 @@
-"""`taskorder run --ray` and `taskorder pilot --ray`: what they do, and what they refuse, in one line."""
+"""`taskorder run --ray` and `taskorder plan --ray`: what they do, and what they refuse, in one line."""
 
 import csv
 import subprocess
@@ -36,7 +36,7 @@ def test_without_ray_it_says_how_to_get_it(config, monkeypatch, capsys):
     ("words", "message"),
     [
         (["run", "tiny.toml", "--gpus-per-worker", "1"], "`--gpus-per-worker` must come with --ray"),
-        (["pilot", "digits", "--cpus-per-worker", "1"], "`--cpus-per-worker` must come with --ray"),
+        (["plan", "digits", "--cpus-per-worker", "1"], "`--cpus-per-worker` must come with --ray"),
         (["run", "tiny.toml", "--ray", "--cpus-per-worker", "0"], "`--cpus-per-worker` must be above 0, got 0.0"),
         (
             ["run", "tiny.toml", "--ray", "--gpus-per-worker", "1.5"],
@@ -110,7 +110,7 @@ def test_a_pilot_on_ray_is_the_pilot_from_here(regions, learner, machines, monke
         pytest.importorskip("torch")
         monkeypatch.syspath_prepend(".")
     for folder, more in (("here", []), ("there", ["--ray"])):
-        assert main(["pilot", *regions, "--learner", learner, "-o", folder, *more]) == 0
+        assert main(["plan", *regions, "--learner", learner, "--folder", folder, *more]) == 0
     for name in ("similarity.csv", "losses.csv", "rehearsal.csv"):
         assert Path("here", name).read_bytes() == Path("there", name).read_bytes()
     with Store("here/fits.sqlite") as here, Store("there/fits.sqlite") as there:

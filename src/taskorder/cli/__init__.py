@@ -8,15 +8,15 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from taskorder.cli import audit, data, demo, explore, export, order, pilot, plan, report, run, simulate, status
+from taskorder.cli import audit, data, demo, explore, export, order, plan, report, run, simulate, solve, status
 from taskorder.cli.output import BAD_INPUT, INTERRUPTED, say, write
 
 EXAMPLES = """\
 examples:
   taskorder demo
-  taskorder pilot digits --pilot 20%
-  taskorder plan --demo
-  taskorder plan --help
+  taskorder plan digits --pilot 20%
+  taskorder solve --demo
+  taskorder solve --help
   taskorder compare table.csv --json
   taskorder report --demo
   taskorder explore --open
@@ -51,7 +51,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = Parser(prog="taskorder", description=about, epilog=EXAMPLES)
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
-    parts = (demo, plan, pilot, report, explore, simulate, data, run, status, export, order, audit)
+    parts = (demo, solve, plan, report, explore, simulate, data, run, status, export, order, audit)
     for command in parts:
         command.add(commands)
     return parser

@@ -37,12 +37,12 @@ The other columns are the settings of the run.
 
 FILE ends in .csv, .csv.gz or .parquet. With --similarity it holds the
 similarity of the tasks of one set instead (mean over seeds); it ends in .csv,
-.tsv, .json or .npz and is ready for `taskorder plan`. --by says how it was
+.tsv, .json or .npz and is ready for `taskorder solve`. --by says how it was
 measured, one of the `similarities` of the run: test (how the networks of
 single tasks do on the others' test data), train, a share of the training data
 like 1%, or curvature (over its largest entry: good for paths, not for errors).
 --raw writes what was measured, row A to column B, not symmetric: losses over
-chance, for `taskorder plan --transfer`, or -g.H.g for curvature.
+chance, for `taskorder solve --transfer`, or -g.H.g for curvature.
 
 With --whole FILE (.csv.gz) holds everything in the store, without repeating what
 orders share, and FILE's .json describes it; `python -m reproduction` finds such

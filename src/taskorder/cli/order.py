@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from taskorder.portable import PortableOrder
 
 EPILOG = """\
-FILE is a plan (from `taskorder plan --json`) or an order.json made before; -
+FILE is a plan (from `taskorder solve --json`) or an order.json made before; -
 reads standard input. Without --to the order is written as order.json: task
 names, class groups, order, rule, predicted error, digest of the similarities,
 seeds and versions, for a paper's supplement or a colleague.
@@ -39,7 +39,7 @@ A re-ordered Avalanche benchmark object:
   from taskorder.adapters.avalanche import reorder_benchmark
 
 example:
-  taskorder plan table.csv --json > plan.json
+  taskorder solve table.csv --json > plan.json
   taskorder order plan.json --classes '[[0, 1], [2, 3], [4, 5]]' -o order.json
   taskorder order order.json --to mammoth
 """
@@ -111,7 +111,7 @@ def _read(args: argparse.Namespace) -> PortableOrder:
             raise ValueError(f"`--{option}` must come with a plan, got an order.json, which has its own. Leave it out.")
         return PortableOrder.from_json(text)
     if not isinstance(found, dict) or "error_path" not in found:
-        raise ValueError(f"`{args.file}` must be a plan (taskorder plan --json) or an order.json, got other JSON.")
+        raise ValueError(f"`{args.file}` must be a plan (taskorder solve --json) or an order.json, got other JSON.")
     for option in ("class_names", "num_classes"):
         if args.classes is None and getattr(args, option) is not None:
             raise ValueError(f"`--{option.replace('_', '-')}` must come with --classes, got none.")

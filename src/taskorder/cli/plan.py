@@ -1,138 +1,276 @@
-"""`taskorder plan` and `taskorder compare`."""
+"""`taskorder plan`."""
 
 from __future__ import annotations
 
 import argparse
+import csv
 import sys
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from taskorder.cli.inputs import (
-    FILES,
-    OPTIONS,
-    TRANSFER,
-    add_repair,
-    add_table,
-    add_transfer,
-    add_wishes,
-    asked,
-    called,
-    seconds,
-)
-from taskorder.cli.output import INTERRUPTED, page, say
+from taskorder.cli.inputs import OPTIONS, add_wishes, called, wishes_of
+from taskorder.cli.onray import add_ray, on_ray, share_of
+from taskorder.cli.output import CANNOT_WRITE, INTERRUPTED, page, say
+from taskorder.files import whole_file
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from taskorder.checks import Floats
-    from taskorder.records import Comparison, Plan
+    from taskorder.datasets.task_files import TaskFiles
+    from taskorder.planning.plan import Study
 
-NAMED = {**OPTIONS, "num_random": "--num-random", "output": "--output"}
-PIPE_WIDTH = 160
-"""Orders in a comparison are shortened to fit this where no terminal says how wide it is."""
+TABLE_BYTES = 2**22
+"""Larger files are not read twice to see whether they hold a table of similarities."""
 
-PLAN_EPILOG = (
-    FILES
-    + TRANSFER
-    + """
-rules:
-  optimal            least error in the end, proven where time allows
-  periphery-to-core  least typical task first
-  core-to-periphery  most typical task first
-  max-path           neighbors as dissimilar as possible
-  min-path           neighbors as similar as possible
-  first-order        minimizes the paper's perturbation objective
-  greedy             at each step the task that leaves the least error now
-  random             a random order
-  worst              most error in the end, to see the stakes
+EPILOG = """\
+DATA is a folder of images (cat/1.png or train/cat/1.png), an NPZ archive
+(inputs, labels), a CSV file (a column label, or the last one), or a data set of
+`taskorder data list`. Only rows to train on are used, and of those the pilot.
 
-example:
-  taskorder plan similarity.csv --before cats:dogs --weights cats=2
-  taskorder plan losses.csv --losses --chance chance.csv
-  taskorder plan --demo
-"""
-)
-COMPARE_EPILOG = (
-    FILES
-    + TRANSFER
-    + """
-columns:
-  x best      error as a multiple of the smallest error found
-  percentile  share of random orders with a smaller error, ties counted half
-              (a mid-rank): 0 % is best, 50 % is typical, 100 % is worst
-The rules are explained in: taskorder plan --help
+tasks are, by default, the classes two by two, as they come. Otherwise:
+  --tasks SPEC.toml       a table [tasks] with lines like pets = ["cat", "dog"]
+  --column NAME           one task for each value of a column of a CSV file
+  several DATA            one task each
+
+learners:
+  mlp, cnn                the paper's networks
+  sklearn:CLASS           like sklearn:SGDClassifier(loss="log_loss",alpha=0.01)
+  torch:MODULE:FACTORY    FACTORY() of MODULE.py gives a module, a logit a class
+
+--budget is a number of fits (200) or a time (30s, 5min): tasks alone, then pairs,
+then the ends of the best orders, then all orders. Every finished fit is kept in
+FOLDER: the same command goes on after Ctrl-C or a failure.
+
+--ray fits on the workers of a Ray cluster: alone on this machine, --ray auto on
+the cluster of this machine, --ray ray://HOST:10001 on another (docs/scale.md).
+
+FOLDER gets plan.json, order.json for other frameworks (`taskorder order`; with
+the classes of the tasks where these are groups of classes), similarity.csv,
+losses.csv (a row for each seed and pair), rehearsal.csv (a row for each seed,
+sequence and task) and report.html.
 
 example:
-  taskorder compare similarity.csv --num-random 2000 --json
-  taskorder compare --demo
+  taskorder plan digits --pilot 20%
+  taskorder plan customers.csv --column country --learner sklearn:SGDClassifier
+  taskorder plan north.csv south.csv east.csv --budget 30s --folder regions
+  taskorder plan customers.csv --column country --last Spain --weights Spain=2
 """
-)
 
 
 def add(commands: Any) -> None:
-    """Add both commands to the parser."""
-    plan = commands.add_parser("plan", help="find an order", description="Find an order.", epilog=PLAN_EPILOG)
-    compare = commands.add_parser(
-        "compare",
-        help="compare every rule with random orders",
-        description="Compare every rule with random orders: does order matter here?",
-        epilog=COMPARE_EPILOG,
+    """Add the command to the parser."""
+    parser = commands.add_parser(
+        "plan",
+        help="find an order for your own tasks from a small sample",
+        description="Find an order for your own tasks: fit a learner to a small sample of their data.",
+        epilog=EPILOG,
     )
-    plan.add_argument(
-        "--rule",
-        default="optimal",
-        help="how to choose the order (optimal); see below",
-    )
-    for sub in (plan, compare):
-        _shared_options(sub)
-        sub.set_defaults(run=run)
-    plan.add_argument("--visits", type=int, metavar="K", help="visit K times in all, each task at least once")
-    compare.add_argument("--num-random", type=int, default=1000, metavar="N", help="random orders to draw (1000)")
-
-
-def _shared_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add_table(parser)
-    add_transfer(parser)
+    add("data", nargs="+", metavar="DATA", help="what to learn; see below")
+    ways = parser.add_mutually_exclusive_group()
+    ways.add_argument("--tasks", metavar="SPEC.toml", help="how to cut the data into tasks")
+    ways.add_argument("--column", metavar="NAME", help="the column that says which task a row belongs to")
+    add("--learner", metavar="L", help="what learns (mlp, or without JAX sklearn:MLPClassifier)")
+    add("--epochs", type=int, default=5, metavar="N", help="passes over each task (5)")
+    add("--batch-size", type=int, metavar="N", help="examples a step (4 for mlp and cnn, 32 for torch)")
+    add("--pilot", type=share, default=0.01, metavar="SIZE", help="of each task: a share (1%%) or a number (200)")
+    add("--seeds", type=int, default=3, metavar="N", help="models and shuffles (3)")
+    add("--rule", default="auto", help="auto, rehearsal, or a rule of taskorder solve (auto)")
+    add("--budget", default="200", metavar="B", help="fits (200) or time (30s)")
     add_wishes(parser)
-    add("--time-limit", type=seconds, default=10.0, metavar="SECONDS", help="stop searching after this (10; or none)")
-    add("--seed", type=int, default=0, metavar="N", help="random seed (0); the same seed gives the same answer")
-    add_repair(parser)
-    add("--json", action="store_true", help="print one JSON document instead of tables")
+    add("--seed", type=int, default=0, metavar="N", help="random seed of the sample and the intervals (0)")
+    add("--folder", default="plan", metavar="FOLDER", help="where to write (plan)")
+    add("--json", action="store_true", help="print the plan as JSON instead of a table")
+    add_ray(parser)
+    parser.set_defaults(run=run)
+
+
+def share(text: str) -> float | int:
+    """The value of --pilot; argparse names this function in its message.
+
+    >>> share("1%"), share("0.05"), share("200")
+    (0.01, 0.05, 200)
+    """
+    if text.endswith("%"):
+        return float(text[:-1]) / 100
+    return float(text) if "." in text else int(text)
 
 
 def run(args: argparse.Namespace) -> tuple[int, str]:
     """The exit code and what to print."""
-    with called(**NAMED):
-        similarity, options, notes = asked(args)
     from taskorder.cli.progress import Watcher
+    from taskorder.datasets.task_files import TaskSpec, read_task_spec, read_tasks
+    from taskorder.learners.named import default_name, keep_compiled_for, named_learner
+    from taskorder.planning.plan import study
+    from taskorder.runs.store import StoreError
 
-    # numbers of different rules make no sense in one line
-    label = "comparing rules" if args.command == "compare" else ""
-    with called(**NAMED), Watcher(args.time_limit, draw=sys.stderr.isatty(), label=label) as watcher:
-        if args.command == "plan":
-            from taskorder.ordering.solve import solve
+    workers = share_of(args)
+    folder = _folder(args.folder)
+    spec = read_task_spec(args.tasks) if args.tasks else TaskSpec(column=args.column)
+    options = {} if args.tasks else {"tasks": "--tasks", "column": "--column"}  # else they are keys of the file
+    _refuse_table(args.data)
+    with called(name_or_path="DATA", **options):
+        files = read_tasks(args.data, spec)
+    tasks = files.tasks
+    name = args.learner or default_name()
+    with called(name="--learner", epochs="--epochs", batch_size="--batch-size"):
+        learner = named_learner(name, tasks, epochs=args.epochs, batch_size=args.batch_size)
+    keep_compiled_for(name)
+    store = folder / "fits.sqlite"
+    with (
+        Watcher(draw=sys.stderr.isatty(), label="fits") as watcher,
+        nullcontext() if workers is None else on_ray(args.ray, workers),
+    ):
+        if workers is not None:
+            from taskorder.learners.ray import RayLearner, carry
 
-            result: Plan | Comparison = solve(similarity, args.rule, visits=args.visits, watch=watcher, **options)
-        else:
-            from taskorder.ordering.compare import compare
+            if name.startswith("torch:"):
+                carry(name.split(":")[1])
+            learner = RayLearner(learner, workers)
 
-            result = compare(similarity, num_random=args.num_random, watch=watcher, **options)
-    result = replace(result, notes=(*notes, *result.notes))
-    if watcher.interrupted:
-        say("interrupted; this is the best found so far")
-    code = INTERRUPTED if watcher.interrupted else 0
+        try:
+            with called(**OPTIONS, pilot="--pilot", seeds="--seeds", budget="--budget", learner="--learner"):
+                found = study(
+                    tasks, learner, args.pilot, args.rule, args.seeds, budget=args.budget, sample_seed=args.seed,
+                    store=store, report=watcher.count_or_stop, **wishes_of(args, tuple(task.name for task in tasks)),
+                )  # fmt: skip
+        except StoreError as problem:
+            say(f"error: {problem}")
+            return CANNOT_WRITE, ""
+        except KeyboardInterrupt:
+            say(f"interrupted; what is finished is kept in {store}, and the same command goes on from there")
+            return INTERRUPTED, ""
+    found = found._replace(plan=_noted(found, files.notes))
+    try:
+        written = _write(found, files, folder)
+    except OSError as problem:
+        say(f"error: cannot write to {folder}: {problem.strerror}")
+        return CANNOT_WRITE, found.plan.to_json() + "\n" if args.json else ""
     if args.json:
-        return code, result.to_json() + "\n"
-    return code, page(lambda width: _drawn(result, options.get("weights"), width))
+        return 0, found.plan.to_json() + "\n"
+    lines = [*found.plan.summary().splitlines()[1:], f"wrote   {', '.join(written)} in {folder}"]
+    return 0, page(lambda width: (plan_table(found, width), lines))
 
 
-def _drawn(result: Plan | Comparison, weights: Floats | None, width: int | None) -> tuple[Table, list[str]]:
-    from taskorder.cli import render
-    from taskorder.records import Plan
+def _folder(name: str) -> Path:
+    """Where to write, if that can be a folder."""
+    folder = Path(name)
+    there = next(place for place in (folder, *folder.parents, Path()) if place.exists())
+    if not there.is_dir():
+        raise ValueError(f"`--folder` must be a folder, got {name!r}, and {there} is a file. Choose another.")
+    return folder
 
-    if isinstance(result, Plan):
-        weighted = [1.0] * len(result.names) if weights is None else list(weights)
-        return render.plan_table(result, weighted, width), render.plan_lines(result)
-    shown = width or PIPE_WIDTH
-    return render.comparison_table(result, shown), render.comparison_lines(result, shown)
+
+def _refuse_table(data: Sequence[str]) -> None:
+    """Refuse a file of similarities: it holds no examples to learn from."""
+    from taskorder.tables.files import read_similarity
+
+    if len(data) > 1 or not Path(data[0]).is_file():
+        return
+    try:
+        table, _ = read_similarity(data[0], max_bytes=TABLE_BYTES)
+    except ValueError:
+        return
+    if (table.diagonal() == 1).all():
+        raise ValueError(
+            f"`DATA` must hold examples and labels, got {data[0]}, a table of similarities. "
+            f"Find an order for it with: taskorder solve {data[0]}"
+        )
+
+
+def plan_table(found: Study, width: int | None) -> Table:
+    """One row a step: the task, how well it is done alone, and similarity to the others."""
+    import numpy as np
+
+    from taskorder.cli.render import folded_table
+
+    plan, table = found.plan, found.table
+    similarity = table.similarity()
+    others = (similarity.sum(axis=1) - 1) / max(len(similarity) - 1, 1)
+    own = np.diagonal(table.ratios.mean(axis=0))
+    rows = [
+        (str(step), plan.names[task], str(len(found.sample[task].targets)), f"{100 * own[task]:.0f} %",
+         f"{others[task]:.2f}")
+        for step, task in enumerate(plan.order, start=1)
+    ]  # fmt: skip
+    headers = ["step", "task", "examples", "loss left alone", "mean similarity"]
+    return folded_table(headers, rows, "task", width)
+
+
+def _noted(found: Study, notes: tuple[str, ...]) -> Any:
+    from dataclasses import replace
+
+    return replace(found.plan, notes=(*notes, *found.plan.notes))
+
+
+def _write(found: Study, read: TaskFiles, folder: Path) -> list[str]:
+    """Write everything to the folder; the names of the files."""
+    from taskorder.portable import PortableOrder
+    from taskorder.tables.writing import write_similarity
+
+    plan, table = found.plan, found.table
+    folder.mkdir(parents=True, exist_ok=True)
+    names = plan.names
+    accuracy = table.accuracy
+    files = {
+        "plan.json": plan.to_json() + "\n",
+        "order.json": PortableOrder.from_plan(
+            plan, class_groups=read.class_groups, class_names=read.class_names
+        ).to_json() + "\n",
+        "losses.csv": _text(
+            [["seed", "learned", "test", "loss", "chance", "accuracy"]]
+            + [
+                [seed, names[a], names[b], table.losses[s, a, b], table.chance[s, a, b],
+                 "" if accuracy is None else accuracy[s, a, b]]
+                for s, seed in enumerate(table.seeds) for a in range(len(names)) for b in range(len(names))
+            ]
+        ),
+    }  # fmt: skip
+    rehearsal = found.rehearsal
+    (folder / "rehearsal.csv").unlink(missing_ok=True)  # an earlier pilot's, which the report would take for ours
+    if rehearsal is not None:
+        files["rehearsal.csv"] = _text(
+            [["seed", "learned", "test", "value", "accuracy"]]
+            + [
+                [table.seeds[s] if s < len(table.seeds) else s, ">".join(names[place] for place in ending), name,
+                 rehearsal.values[s, row, t], "" if rehearsal.accuracy is None else rehearsal.accuracy[s, row, t]]
+                for s in range(rehearsal.num_seeds)
+                for row, ending in enumerate(rehearsal.endings)
+                for t, name in enumerate(names)
+            ]
+        )  # fmt: skip
+    for name, text in files.items():
+        _write_text(folder / name, text)
+    write_similarity(folder / "similarity.csv", table.similarity(), names)
+    _write_text(folder / "report.html", _report(folder))
+    plan_file, order_file, *others = files
+    return [plan_file, order_file, "similarity.csv", *others, "report.html"]
+
+
+def _write_text(path: Path, text: str) -> None:
+    with whole_file(path) as part:
+        part.write_text(text, encoding="utf-8")
+
+
+def _text(rows: Iterable[Sequence[Any]]) -> str:
+    """CSV text."""
+    import io
+
+    paper = io.StringIO()
+    csv.writer(paper, lineterminator="\n").writerows(rows)
+    return paper.getvalue()
+
+
+def _report(folder: Path) -> str:
+    """The page about what the folder holds."""
+    from taskorder.report.document import page_html
+    from taskorder.report.pilot import read_pilot
+    from taskorder.report.plan_numbers import plan_numbers
+    from taskorder.report.plan_page import plan_page
+
+    plan, similarity, rehearsed = read_pilot(folder)
+    numbers = plan_numbers(plan, similarity, time_limit=5.0)
+    title = f"The order of {len(plan.names)} tasks, from a pilot"
+    return page_html(plan_page(numbers, title, "a pilot", rehearsed), f"taskorder report {folder}")

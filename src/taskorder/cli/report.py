@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 EPILOG = """\
 INPUT is one of these, told apart by what is in it; - reads standard input:
-  a matrix     as for `taskorder plan`: the page shows the plan, its rivals and
+  a matrix     as for `taskorder solve`: the page shows the plan, its rivals and
                random orders, what each task forgets, which pairs cost you, a
                map of the tasks
-  a plan       what `taskorder plan --json` printed; with --similarity FILE (the
+  a plan       what `taskorder solve --json` printed; with --similarity FILE (the
                matrix it was made from) the page shows all of the above
-  a pilot      the folder that `taskorder pilot` wrote
+  a folder     what `taskorder plan` wrote
   a run store  what `taskorder run` writes: the accuracy of every order that was
                trained, and where the rules stand among them
   an audit     a table of results as for `taskorder audit`, or what
@@ -36,7 +36,7 @@ INPUT is one of these, told apart by what is in it; - reads standard input:
 
 The page is one HTML file that loads nothing from the network, works without
 scripts, and prints. The options from --used to --where are those of `taskorder
-audit` for a table of results, the ones after them those of `taskorder plan` for a
+audit` for a table of results, the ones after them those of `taskorder solve` for a
 matrix.
 
 example:
@@ -72,7 +72,7 @@ def add(commands: Any) -> None:
     option("--set", type=int, metavar="N", help="which task set of a run store (the first)")
     add_audit(parser)
     add_transfer(parser)
-    option("--rule", default="optimal", help="how to choose the order (optimal); see: taskorder plan --help")
+    option("--rule", default="optimal", help="how to choose the order (optimal); see: taskorder solve --help")
     add_wishes(parser)
     option("--visits", type=int, metavar="K", help="visit K times in all, each task at least once")
     option("--output-similarity", metavar="FILE", help="similarity of the tasks' outputs (default: a shared readout)")
@@ -157,7 +157,7 @@ def _of_plan(source: Source, args: argparse.Namespace, watcher: Watcher) -> Page
 def _of_pilot(source: Source, args: argparse.Namespace, watcher: Watcher) -> Page | None:
     if source.path is None or not source.path.is_dir():
         return None
-    _refuse(args, "a pilot folder", "similarity", "set", *AUDIT_ONLY, *MATRIX_ONLY)
+    _refuse(args, "a folder of taskorder plan", "similarity", "set", *AUDIT_ONLY, *MATRIX_ONLY)
     from taskorder.report.pilot import read_pilot
     from taskorder.report.plan_numbers import plan_numbers
     from taskorder.report.plan_page import plan_page

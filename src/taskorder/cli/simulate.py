@@ -54,7 +54,7 @@ def add(commands: Any) -> None:
     add_table(parser)
     add = parser.add_argument
     add("--order", metavar="A,C,B", help="tasks in the order of training; quote names with commas: '\"a,b\",c'")
-    add("--rule", help="choose the order by this rule instead (optimal); see taskorder plan --help")
+    add("--rule", help="choose the order by this rule instead (optimal); see taskorder solve --help")
     add("--seeds", type=int, default=20, metavar="N", help="repetitions, each with new random tasks (20)")
     add("--seed", type=int, default=0, metavar="N", help="the first of these seeds (0)")
     add("--num-latent", type=int, default=30, metavar="N", help="latent factors N_s (30)")

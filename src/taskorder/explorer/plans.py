@@ -71,7 +71,7 @@ def find(body: Payload, watch: Watch | None = None) -> Plan:
         raise ValueError(f"`rule` must be one of {', '.join(RULES)}, got {rule!r}.")
     limit = checks.seconds_limit(body.get("seconds", 10.0), "seconds")
     if limit > MAX_SECONDS:
-        raise ValueError(f"`seconds` must be at most {MAX_SECONDS:g}, got {limit:g}. Use: taskorder plan --time-limit")
+        raise ValueError(f"`seconds` must be at most {MAX_SECONDS:g}, got {limit:g}. Use: taskorder solve --time-limit")
     options: Payload = {**asked, "time_limit": limit, "seed": body.get("seed", 0), "watch": watch}
     if asked.get("weights") is None or rule not in WITHOUT_WEIGHTS:
         return solve(rule=rule, **options)
@@ -143,5 +143,5 @@ def _pose(asked: Payload) -> Question:
 def _few_enough(num_tasks: int, label: str) -> None:
     if num_tasks > MAX_TASKS:
         raise ValueError(
-            f"`{label}` must have at most {MAX_TASKS} tasks to explore, got {num_tasks}. Use: taskorder plan FILE"
+            f"`{label}` must have at most {MAX_TASKS} tasks to explore, got {num_tasks}. Use: taskorder solve FILE"
         )

@@ -1,4 +1,4 @@
-"""A pilot folder, as `taskorder pilot` writes it: the plan, the similarity it rests on, and what was rehearsed."""
+"""A pilot folder, as `taskorder plan` writes it: the plan, the similarity it rests on, and what was rehearsed."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def read_pilot(folder: Path) -> tuple[Plan, Floats, Rehearsed | None]:
     if not (folder / "plan.json").exists():
         fix = "The pilot is not finished: give the same command again." if (folder / "fits.sqlite").exists() else ""
         raise ValueError(
-            f"`{folder}` must be a folder that `taskorder pilot` wrote, got one without plan.json. {fix}".rstrip()
+            f"`{folder}` must be a folder that `taskorder plan` wrote, got one without plan.json. {fix}".rstrip()
         )
     plan = open_source(str(folder / "plan.json")).plan()
     if plan is None:
-        raise ValueError(f"`{folder / 'plan.json'}` must be a plan that `taskorder pilot` wrote, got something else.")
+        raise ValueError(f"`{folder / 'plan.json'}` must be a plan that `taskorder plan` wrote, got something else.")
     similarity = clip_similarity(read_similarity(folder / "similarity.csv")[0])[0]
     path = folder / "rehearsal.csv"
     return plan, similarity, read_rehearsed(path, plan) if path.exists() else None
@@ -96,7 +96,7 @@ def _cells(path: Path) -> dict[tuple[str, str, str], tuple[float, float]]:
     except OSError as problem:
         raise ValueError(f"`{path}` must be readable, got: {problem.strerror}.") from None
     except (KeyError, TypeError, ValueError, csv.Error):
-        raise ValueError(f"`{path}` must be the table that `taskorder pilot` wrote, got something else.") from None
+        raise ValueError(f"`{path}` must be the table that `taskorder plan` wrote, got something else.") from None
     return found
 
 

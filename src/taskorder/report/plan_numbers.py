@@ -154,7 +154,7 @@ def _surroundings(plan: Plan, similarity: Floats, time_limit: float | None, watc
     if checks.digest(matrix) != plan.similarity_digest:
         raise ValueError(
             "`similarity` must be the matrix that the plan was made from, got one with another digest. "
-            "Name the file that `taskorder plan` read, or report on the matrix itself."
+            "Name the file that `taskorder solve` read, or report on the matrix itself."
         )
     options = asked(plan)
     comparison = compare(matrix, names=plan.names, num_random=NUM_RANDOM, time_limit=time_limit, watch=watch, **options)

@@ -221,7 +221,7 @@ def _confidence(numbers: RunNumbers) -> list[str]:
     )
     return [
         f"Accuracies are measured on test data, for {which}, with {seeds}.",
-        "The rules are what `taskorder plan` would choose: of the two directions of a path, the one that the closed "
+        "The rules are what `taskorder solve` would choose: of the two directions of a path, the one that the closed "
         "form likes better.",
     ]
 

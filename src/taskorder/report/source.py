@@ -164,4 +164,4 @@ def checked_plan(plan: Plan, data: dict[str, Any], name: str) -> Plan:
 
 
 def _misfit(name: str) -> ValueError:
-    return ValueError(f"`{name}` must be a plan as `taskorder plan --json` writes it, got parts that do not fit.")
+    return ValueError(f"`{name}` must be a plan as `taskorder solve --json` writes it, got parts that do not fit.")

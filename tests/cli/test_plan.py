@@ -1,4 +1,4 @@
-"""`taskorder pilot`: from files to a folder with a plan, and back to work after Ctrl-C."""
+"""`taskorder plan`: from files to a folder with a plan, and back to work after Ctrl-C."""
 
 import csv
 import json
@@ -41,17 +41,17 @@ def here(tmp_path, monkeypatch):
 
 
 def plan_of(capsys, *words):
-    assert main(["pilot", *words, "--learner", SGD, "--pilot", "50%", "--json"]) == 0
+    assert main(["plan", *words, "--learner", SGD, "--pilot", "50%", "--json"]) == 0
     return Plan.from_json(capsys.readouterr().out)
 
 
 def refused(capsys, *words):
-    assert main(["pilot", *words]) == 2
+    assert main(["plan", *words]) == 2
     return capsys.readouterr().err
 
 
 def test_a_column_gives_tasks_and_the_folder_holds_everything(here, capsys):
-    plan = plan_of(capsys, "all.csv", "--column", "country", "--seeds", "2", "-o", "out")
+    plan = plan_of(capsys, "all.csv", "--column", "country", "--seeds", "2", "--folder", "out")
     assert sorted(plan.named_order) == ["east", "north", "south"]
     assert Plan.from_json((here / "out/plan.json").read_text()) == plan
     assert plan.confidence.num_orders == 6
@@ -69,7 +69,7 @@ def test_a_column_gives_tasks_and_the_folder_holds_everything(here, capsys):
 
 
 def test_a_folder_keeps_nothing_that_an_earlier_pilot_rehearsed(here, capsys):
-    words = "all.csv", "--column", "country", "--seeds", "1", "-o", "out"
+    words = "all.csv", "--column", "country", "--seeds", "1", "--folder", "out"
     plan_of(capsys, *words)
     assert read_pilot(here / "out")[2] is not None
     plan_of(capsys, *words, "--rule", "optimal")
@@ -80,7 +80,7 @@ def test_a_folder_keeps_nothing_that_an_earlier_pilot_rehearsed(here, capsys):
 def test_tasks_may_be_called_like_comments_and_numbers(here, capsys):
     text = (here / "all.csv").read_text().replace("north", "#1").replace("south", "0.5").replace("east", "1.5")
     (here / "odd.csv").write_text(text)
-    plan = plan_of(capsys, "odd.csv", "--column", "country", "--seeds", "1", "--seed", "7", "-o", "out")
+    plan = plan_of(capsys, "odd.csv", "--column", "country", "--seeds", "1", "--seed", "7", "--folder", "out")
     assert sorted(plan.names) == ["#1", "0.5", "1.5"]
     assert read_similarity("out/similarity.csv")[1] == plan.names
     assert "<html" in (here / "out/report.html").read_text()
@@ -88,7 +88,7 @@ def test_tasks_may_be_called_like_comments_and_numbers(here, capsys):
 
 
 def test_the_page_ranks_by_weights_as_the_plan_does(here, capsys):
-    words = ("all.csv", "--column", "country", "--seeds", "2", "--weights", "south=50", "-o", "out")
+    words = ("all.csv", "--column", "country", "--seeds", "2", "--weights", "south=50", "--folder", "out")
     plan = plan_of(capsys, *words)
     _, _, rehearsed = read_pilot(here / "out")
     place = rehearsed.orders.index(plan.order)
@@ -96,7 +96,7 @@ def test_the_page_ranks_by_weights_as_the_plan_does(here, capsys):
 
 
 def test_similarity_and_plan_work_with_the_other_commands(here, capsys):
-    plan_of(capsys, "all.csv", "--column", "country", "--seeds", "1", "-o", "out")
+    plan_of(capsys, "all.csv", "--column", "country", "--seeds", "1", "--folder", "out")
     assert main(["compare", "out/similarity.csv", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["names"] == ["north", "south", "east"]
     assert main(["report", "out/plan.json", "--similarity", "out/similarity.csv", "-o", "again.html"]) == 0
@@ -109,15 +109,15 @@ def test_wishes_are_those_of_plan(here, capsys):
     assert plan.named_order == ("south", "east", "north")
     assert plan.options["weights"] == [3.0, 1.0, 1.0]
     assert plan.confidence is None
-    free = plan_of(capsys, "all.csv", "--column", "country", "--seeds", "1", "--first", "east", "-o", "free")
+    free = plan_of(capsys, "all.csv", "--column", "country", "--seeds", "1", "--first", "east", "--folder", "free")
     assert free.named_order[0] == "east"
     assert free.confidence.num_orders == 2
-    assert main(["report", "pilot", "-o", "again.html"]) == 0
+    assert main(["report", "plan", "-o", "again.html"]) == 0
 
 
 def test_files_are_tasks(here, capsys):
     one = plan_of(capsys, "north.csv", "south.csv", "east.csv", "--seeds", "1")
-    column = plan_of(capsys, "all.csv", "--column", "country", "--seeds", "1", "-o", "other")
+    column = plan_of(capsys, "all.csv", "--column", "country", "--seeds", "1", "--folder", "other")
     assert one.names == column.names
     assert one.order == column.order
 
@@ -129,12 +129,12 @@ def test_groups_of_classes(here, capsys):
     (here / "spec.toml").write_text('[tasks]\npets = ["cat", "dog"]\nwheels = ["car", "bus"]\n')
     plan = plan_of(capsys, "things.npz", "--tasks", "spec.toml", "--seeds", "1")
     assert plan.names == ("pets", "wheels")
-    default = plan_of(capsys, "things.npz", "--seeds", "1", "-o", "default")
+    default = plan_of(capsys, "things.npz", "--seeds", "1", "--folder", "default")
     assert len(default.names) == 2
 
 
 def test_an_order_of_digits_for_other_frameworks(here, capsys):
-    plan = plan_of(capsys, "digits", "--seeds", "1", "--epochs", "1", "-o", "out")
+    plan = plan_of(capsys, "digits", "--seeds", "1", "--epochs", "1", "--folder", "out")
     assert main(["order", "out/order.json", "--to", "continuum", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["increment"] == 2
@@ -148,7 +148,7 @@ def test_an_order_of_digits_for_other_frameworks(here, capsys):
 
 def test_an_order_of_chosen_classes_keeps_their_ids_in_the_data(here, capsys):
     (here / "spec.toml").write_text('[tasks]\nround = ["8", "0"]\nstraight = ["7", "1", "4"]\n')
-    words = ("digits", "--tasks", "spec.toml", "--seeds", "1", "--epochs", "1", "--learned", "straight", "-o", "out")
+    words = ("digits", "--tasks", "spec.toml", "--seeds", "1", "--epochs", "1", "--learned", "straight", "--folder", "out")
     plan_of(capsys, *words)
     order = PortableOrder.from_json((here / "out/order.json").read_text())
     assert (order.names, order.class_groups, order.num_classes) == (("round", "straight"), ((8, 0), (7, 1, 4)), 10)
@@ -158,7 +158,7 @@ def test_an_order_of_chosen_classes_keeps_their_ids_in_the_data(here, capsys):
 
 
 def test_an_order_of_tasks_that_are_no_groups_of_classes(here, capsys):
-    plan = plan_of(capsys, "all.csv", "--column", "country", "--seeds", "1", "-o", "out")
+    plan = plan_of(capsys, "all.csv", "--column", "country", "--seeds", "1", "--folder", "out")
     assert main(["order", "out/order.json", "--to", "clarena", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"train_tasks": [task + 1 for task in plan.order]}
     assert main(["order", "out/order.json", "--to", "avalanche"]) == 2
@@ -175,7 +175,7 @@ def test_images_and_the_network(here, capsys):
             for k in range(count):
                 pixels = np.clip(rng.normal(light, 20, (8, 8)), 0, 255).astype(np.uint8)
                 image.fromarray(pixels).save(here / "shots" / split / name / f"{k}.png")
-    assert main(["pilot", "shots", "--pilot", "1.0", "--seeds", "1", "--epochs", "1", "--learner", "mlp"]) == 0
+    assert main(["plan", "shots", "--pilot", "1.0", "--seeds", "1", "--epochs", "1", "--learner", "mlp"]) == 0
     shown = capsys.readouterr().out
     assert "a-b" in shown
     assert "c-d" in shown
@@ -183,13 +183,13 @@ def test_images_and_the_network(here, capsys):
 
 def test_a_full_disk_leaves_no_half_of_a_file(here, capsys):
     resource = pytest.importorskip("resource")
-    words = ("all.csv", "--column", "country", "--learner", SGD, "--pilot", "50%", "--seeds", "1", "-o", "out")
-    assert main(["pilot", *words]) == 0
+    words = ("all.csv", "--column", "country", "--learner", SGD, "--pilot", "50%", "--seeds", "1", "--folder", "out")
+    assert main(["plan", *words]) == 0
     there = {path.name: path.read_bytes() for path in (here / "out").iterdir() if path.suffix != ".sqlite"}
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(there["report.html"]) // 2, before[1]))
     try:
-        assert main(["pilot", *words]) == 1
+        assert main(["plan", *words]) == 1
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
     assert capsys.readouterr().err == "taskorder: error: cannot write to out: File too large\n"
@@ -199,7 +199,7 @@ def test_a_full_disk_leaves_no_half_of_a_file(here, capsys):
 
 
 def test_the_table_says_what_a_person_needs(here, capsys):
-    assert main(["pilot", "all.csv", "--column", "country", "--learner", SGD, "--pilot", "50%", "--seeds", "2"]) == 0
+    assert main(["plan", "all.csv", "--column", "country", "--learner", SGD, "--pilot", "50%", "--seeds", "2"]) == 0
     shown = capsys.readouterr().out
     assert "loss left alone" in shown
     assert "probability" in shown
@@ -224,8 +224,8 @@ def test_bad_input_is_one_line(here, capsys):
         ("north.csv", "south.csv", "--learner", "sklearn:SGDClassifier(speed=1)"): "must have settings that",
         ("north.csv", "south.csv", "--learner", "sklearn:SGDClassifier(print())"): "settings without a name",
         ("north.csv", "south.csv", "--learner", "sklearn:SGDClassifier(loss=hinge)"): "loss=hinge is no plain value",
-        ("nowhere.csv", "-o", "north.csv"): "`--output` must be a folder, got 'north.csv', and north.csv is a file",
-        ("nowhere.csv", "-o", "north.csv/a/b"): "`--output` must be a folder, got 'north.csv/a/b', and north.csv is a",
+        ("nowhere.csv", "--folder", "north.csv"): "`--folder` must be a folder, got 'north.csv', and north.csv is a file",
+        ("nowhere.csv", "--folder", "north.csv/a/b"): "`--folder` must be a folder, got 'north.csv/a/b', and north.csv is a",
         ("north.csv", "south.csv", "--epochs", "0"): "`--epochs` must be a positive integer, got 0",
         ("north.csv", "south.csv", "--batch-size", "0"): "`--batch-size` must be a positive integer, got 0",
         ("nowhere",): "`DATA` must be one of digits, fashion-mnist",
@@ -282,7 +282,7 @@ def test_bad_tasks_are_named(here, capsys):
         said = refused(capsys, *words, "--learner", SGD, "--pilot", "50%")
         assert message in said, words
         assert said.count("\n") == 1, words
-    assert not (here / "pilot").exists()
+    assert not (here / "plan").exists()
 
 
 def test_tasks_that_share_some_labels_are_told_and_keep_them(here, capsys):
@@ -307,7 +307,7 @@ def test_a_network_that_fails_on_the_third_fit_is_named_and_the_command_goes_on(
     said = refused(capsys, *words)
     assert "got nan for 'north' (learning 'east' after 'north', 'south', seed 0, fit 3 of 15)" in said
     assert "The fits before it are kept: call again to go on." in said
-    assert main(["pilot", *words, "--json"]) == 0
+    assert main(["plan", *words, "--json"]) == 0
     assert sorted(Plan.from_json(capsys.readouterr().out).order) == [0, 1, 2]
 
 
@@ -315,7 +315,7 @@ def test_a_module_of_ones_own(here, capsys):
     pytest.importorskip("torch")
     (here / "my_net.py").write_text("import torch\n\ndef make():\n    return torch.nn.Linear(2, 2)\n")
     words = ["north.csv", "south.csv", "--learner", "torch:my_net:make", "--pilot", "50%", "--seeds", "1", "--json"]
-    assert main(["pilot", *words]) == 0
+    assert main(["plan", *words]) == 0
     assert sorted(Plan.from_json(capsys.readouterr().out).order) == [0, 1]
 
 
@@ -324,7 +324,7 @@ def test_ctrl_c_keeps_what_is_done(here, capsys):
     words = ["all.csv", "--column", "country", "--learner", SGD, "--pilot", "1.0", "--epochs", "60", "--json"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     process = subprocess.Popen(
-        [sys.executable, "-m", "taskorder", "pilot", *words], stderr=subprocess.PIPE, text=True, env=environment
+        [sys.executable, "-m", "taskorder", "plan", *words], stderr=subprocess.PIPE, text=True, env=environment
     )
     from taskorder.runs.store import Store
 
@@ -332,15 +332,25 @@ def test_ctrl_c_keeps_what_is_done(here, capsys):
     kept = 0
     while kept < 3 and time.monotonic() < deadline and process.poll() is None:
         time.sleep(0.05)
-        if (here / "pilot/fits.sqlite").exists():
-            with Store(here / "pilot/fits.sqlite") as store:
+        if (here / "plan/fits.sqlite").exists():
+            with Store(here / "plan/fits.sqlite") as store:
                 kept = len(store.entries())
     process.send_signal(signal.SIGINT)
     said = process.communicate(timeout=120)[1]
     assert process.returncode == 130, said
     assert "what is finished is kept" in said
-    with Store(here / "pilot/fits.sqlite") as store:
+    with Store(here / "plan/fits.sqlite") as store:
         before = len(store.entries())
     assert before >= 3
-    assert main(["pilot", *words]) == 0
+    assert main(["plan", *words]) == 0
     assert sorted(Plan.from_json(capsys.readouterr().out).order) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("first", ["task,a,b\n", ""])
+def test_a_table_of_similarities_is_for_solve(here, capsys, first):
+    names = ("a,", "b,") if first else ("", "")
+    (here / "table.csv").write_text(f"{first}{names[0]}1,0.5\n{names[1]}0.5,1\n")
+    told = refused(capsys, "table.csv")
+    assert told.count("\n") == 1
+    assert told.endswith("with: taskorder solve table.csv\n")
+    assert not (here / "plan").exists()

@@ -1,0 +1,143 @@
+"""`taskorder solve` and `taskorder compare`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from taskorder.cli.inputs import (
+    FILES,
+    OPTIONS,
+    TRANSFER,
+    add_repair,
+    add_table,
+    add_transfer,
+    add_wishes,
+    asked,
+    called,
+    seconds,
+)
+from taskorder.cli.output import INTERRUPTED, page, say
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from taskorder.checks import Floats
+    from taskorder.records import Comparison, Plan
+
+NAMED = {**OPTIONS, "num_random": "--num-random", "output": "--output"}
+PIPE_WIDTH = 160
+"""Orders in a comparison are shortened to fit this where no terminal says how wide it is."""
+
+SOLVE_EPILOG = (
+    FILES
+    + TRANSFER
+    + """
+rules:
+  optimal            least error in the end, proven where time allows
+  periphery-to-core  least typical task first
+  core-to-periphery  most typical task first
+  max-path           neighbors as dissimilar as possible
+  min-path           neighbors as similar as possible
+  first-order        minimizes the paper's perturbation objective
+  greedy             at each step the task that leaves the least error now
+  random             a random order
+  worst              most error in the end, to see the stakes
+
+example:
+  taskorder solve similarity.csv --before cats:dogs --weights cats=2
+  taskorder solve losses.csv --losses --chance chance.csv
+  taskorder solve --demo
+"""
+)
+COMPARE_EPILOG = (
+    FILES
+    + TRANSFER
+    + """
+columns:
+  x best      error as a multiple of the smallest error found
+  percentile  share of random orders with a smaller error, ties counted half
+              (a mid-rank): 0 % is best, 50 % is typical, 100 % is worst
+The rules are explained in: taskorder solve --help
+
+example:
+  taskorder compare similarity.csv --num-random 2000 --json
+  taskorder compare --demo
+"""
+)
+
+
+def add(commands: Any) -> None:
+    """Add both commands to the parser."""
+    solve = commands.add_parser(
+        "solve",
+        help="find an order from a table of similarities",
+        description="Find an order from a table of similarities.",
+        epilog=SOLVE_EPILOG,
+    )
+    compare = commands.add_parser(
+        "compare",
+        help="compare every rule with random orders",
+        description="Compare every rule with random orders: does order matter here?",
+        epilog=COMPARE_EPILOG,
+    )
+    solve.add_argument(
+        "--rule",
+        default="optimal",
+        help="how to choose the order (optimal); see below",
+    )
+    for sub in (solve, compare):
+        _shared_options(sub)
+        sub.set_defaults(run=run)
+    solve.add_argument("--visits", type=int, metavar="K", help="visit K times in all, each task at least once")
+    compare.add_argument("--num-random", type=int, default=1000, metavar="N", help="random orders to draw (1000)")
+
+
+def _shared_options(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add_table(parser)
+    add_transfer(parser)
+    add_wishes(parser)
+    add("--time-limit", type=seconds, default=10.0, metavar="SECONDS", help="stop searching after this (10; or none)")
+    add("--seed", type=int, default=0, metavar="N", help="random seed (0); the same seed gives the same answer")
+    add_repair(parser)
+    add("--json", action="store_true", help="print one JSON document instead of tables")
+
+
+def run(args: argparse.Namespace) -> tuple[int, str]:
+    """The exit code and what to print."""
+    with called(**NAMED):
+        similarity, options, notes = asked(args)
+    from taskorder.cli.progress import Watcher
+
+    # numbers of different rules make no sense in one line
+    label = "comparing rules" if args.command == "compare" else ""
+    with called(**NAMED), Watcher(args.time_limit, draw=sys.stderr.isatty(), label=label) as watcher:
+        if args.command == "solve":
+            from taskorder.ordering.solve import solve
+
+            result: Plan | Comparison = solve(similarity, args.rule, visits=args.visits, watch=watcher, **options)
+        else:
+            from taskorder.ordering.compare import compare
+
+            result = compare(similarity, num_random=args.num_random, watch=watcher, **options)
+    result = replace(result, notes=(*notes, *result.notes))
+    if watcher.interrupted:
+        say("interrupted; this is the best found so far")
+    code = INTERRUPTED if watcher.interrupted else 0
+    if args.json:
+        return code, result.to_json() + "\n"
+    return code, page(lambda width: _drawn(result, options.get("weights"), width))
+
+
+def _drawn(result: Plan | Comparison, weights: Floats | None, width: int | None) -> tuple[Table, list[str]]:
+    from taskorder.cli import render
+    from taskorder.records import Plan
+
+    if isinstance(result, Plan):
+        weighted = [1.0] * len(result.names) if weights is None else list(weights)
+        return render.plan_table(result, weighted, width), render.plan_lines(result)
+    shown = width or PIPE_WIDTH
+    return render.comparison_table(result, shown), render.comparison_lines(result, shown)
