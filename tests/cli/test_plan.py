@@ -148,9 +148,9 @@ def test_an_order_of_digits_for_other_frameworks(here, capsys):
 
 def test_an_order_of_chosen_classes_keeps_their_ids_in_the_data(here, capsys):
     (here / "spec.toml").write_text('[tasks]\nround = ["8", "0"]\nstraight = ["7", "1", "4"]\n')
-    words = ("digits", "--tasks", "spec.toml", "--seeds", "1", "--epochs", "1", "--learned", "straight", "--folder", "out")
+    words = ("digits", "--tasks", "spec.toml", "--seeds", "1", "--epochs", "1", "--learned", "straight")
     plan_of(capsys, *words)
-    order = PortableOrder.from_json((here / "out/order.json").read_text())
+    order = PortableOrder.from_json((here / "plan/order.json").read_text())
     assert (order.names, order.class_groups, order.num_classes) == (("round", "straight"), ((8, 0), (7, 1, 4)), 10)
     assert order.class_names == (("8", "0"), ("7", "1", "4"))
     assert order.class_order == (7, 1, 4, 8, 0)
@@ -224,8 +224,8 @@ def test_bad_input_is_one_line(here, capsys):
         ("north.csv", "south.csv", "--learner", "sklearn:SGDClassifier(speed=1)"): "must have settings that",
         ("north.csv", "south.csv", "--learner", "sklearn:SGDClassifier(print())"): "settings without a name",
         ("north.csv", "south.csv", "--learner", "sklearn:SGDClassifier(loss=hinge)"): "loss=hinge is no plain value",
-        ("nowhere.csv", "--folder", "north.csv"): "`--folder` must be a folder, got 'north.csv', and north.csv is a file",
-        ("nowhere.csv", "--folder", "north.csv/a/b"): "`--folder` must be a folder, got 'north.csv/a/b', and north.csv is a",
+        ("nowhere.csv", "--folder", "north.csv"): "`--folder` must be a folder, got 'north.csv', and north.csv",
+        ("nowhere.csv", "--folder", "north.csv/a/b"): "`--folder` must be a folder, got 'north.csv/a/b', and north",
         ("north.csv", "south.csv", "--epochs", "0"): "`--epochs` must be a positive integer, got 0",
         ("north.csv", "south.csv", "--batch-size", "0"): "`--batch-size` must be a positive integer, got 0",
         ("nowhere",): "`DATA` must be one of digits, fashion-mnist",
