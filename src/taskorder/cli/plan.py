@@ -165,7 +165,7 @@ def _folder(name: str) -> Path:
 
 def _refuse_table(data: Sequence[str]) -> None:
     """Refuse a file of similarities: it holds no examples to learn from."""
-    from taskorder.tables.files import read_similarity
+    from taskorder.tables.reading import read_similarity
 
     if len(data) > 1 or not Path(data[0]).is_file():
         return
