@@ -164,7 +164,7 @@ def test_bad_rows_are_named_with_their_line(change, message):
         (b"order,seed,task,accuracy,step\n0>1,1,0,0.5,1\n", "must have rows of the last step of an order, got none"),
         (b"order,seed,task,accuracy,step\nmine,1,0,0.5,1\n", "must have orders like 2>0>1 beside a column step"),
         (b"order,seed,task,accuracy\n0>1,1,0,0.5\n0>1,2,1,0.5\n", "must have runs with every task, got none"),
-        (b"\x1f\x8b damaged", "must be a readable file, got"),
+        (b"\x1f\x8b damaged", "must be a whole gzip file, got a damaged one"),
     ],
 )
 def test_bad_files_are_named(tmp_path, data, message):
@@ -208,8 +208,8 @@ def test_memory_is_for_what_is_kept(tmp_path, name):
 
 def test_a_file_that_is_too_large_is_refused(tmp_path, monkeypatch):
     (tmp_path / "a.csv").write_text("order,seed,task,accuracy\n" + "0>1,1,0,0.5\n" * 10)
-    monkeypatch.setattr("taskorder.audit.results_file.MAX_BYTES", 100)
-    with pytest.raises(ValueError, match="must have at most 0 MB, got more"):
+    monkeypatch.setattr("taskorder.audit.results_file.MAX_RESULTS_BYTES", 100)
+    with pytest.raises(ValueError, match="must be at most 9.537e-05 MB, got more"):
         read_results(tmp_path / "a.csv", {"seed": "2"})
 
 

@@ -110,7 +110,9 @@ def test_headers_that_lie_take_no_memory(tmp_path, how):
         archive.writestr("inputs.npy", header_for((10**6, 10**6)))
         archive.writestr("labels.npy", header_for((2,), b"ab"))
     tracemalloc.start()
-    with pytest.raises(ValueError, match="headers that fit its arrays, got one for 1000000000000 bytes for inputs"):
+    with pytest.raises(
+        ValueError, match="headers that fit its arrays, got a damaged file: 1000000000000 bytes for inputs"
+    ):
         load(path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()

@@ -116,7 +116,7 @@ def test_check_finds_what_is_in_a_folder(fashion, tmp_path):
     (tmp_path / "x.csv").write_text("1,a\n2,a\n3,a\n")
     assert verify_folder(tmp_path / "x.csv")[0].contents == "readable"
     (tmp_path / "y.npz").write_text("junk")
-    assert "must be a whole NPZ file" in verify_folder(tmp_path / "y.npz")[0].problem
+    assert "must be a whole NPY or NPZ file" in verify_folder(tmp_path / "y.npz")[0].problem
     with pytest.raises(ValueError, match="must hold a data set"):
         verify_folder(tmp_path / "empty")
 

@@ -178,7 +178,7 @@ def cifar(path: Path) -> object:
 
 
 def names(path: Path) -> object:
-    from taskorder.datasets._files import read_class_names
+    from taskorder.datasets.cifar import read_class_names
 
     return read_class_names(path)
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taskorder.tables.reading import MAX_BYTES, read_similarity
+from taskorder.tables.reading import MAX_TABLE_BYTES, read_similarity
 
 BAD_TEXT = {
     "empty": ("", "empty file"),
@@ -122,7 +122,7 @@ def test_streams_are_read_up_to_the_limit():
         taken = 0
 
         def read(self, size=-1):
-            assert 0 <= size <= MAX_BYTES + 1
+            assert 0 <= size <= MAX_TABLE_BYTES + 1
             self.taken += size
             return b"1," * (size // 2 + 1)
 
@@ -146,7 +146,7 @@ def test_too_many_tasks(tmp_path):
 
 
 def test_a_line_of_millions_of_cells_is_not_split():
-    assert "got 2000001 on line 1" in refusal(io.StringIO("0," * 2_000_000))
+    assert "got 2000001 cells on line 1" in refusal(io.StringIO("0," * 2_000_000))
 
 
 def test_pickles_are_never_opened(tmp_path):

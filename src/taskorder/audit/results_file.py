@@ -1,97 +1,72 @@
-"""Results from a file: CSV, also compressed, with commas, semicolons or tabs."""
+"""Results of training runs from a file: separated text, plain or in gzip."""
 
 from __future__ import annotations
 
-import csv
-import gzip
-import io
-import itertools
 import os
-import sys
-import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any
 
 from taskorder.audit.results import Results, Row, needed_columns, results_from_rows
+from taskorder.tables.input_files import open_lines, printable, refusal
+from taskorder.tables.separated import read_rows
 
-MAX_BYTES = 2**30
+MAX_RESULTS_BYTES = 2**30
+"""Of text, after unpacking."""
 
 
 def read_results(path: str | os.PathLike[str], where: Mapping[str, str] | None = None) -> Results:
-    """The results in a CSV file (.csv, .csv.gz, tabs or semicolons; "-" reads standard input).
+    r"""Read the results of training in several orders with several seeds, to be audited.
 
-    `where` keeps the rows with these values: {"set": "0"}; only these are in memory.
+    The file has a header and a row for each run and task, with the columns order (like 2>0>1, or task names), seed,
+    task and accuracy. Rows are read one at a time; only those kept take memory.
+
+    Parameters
+    ----------
+    path : path
+        Separated text, plain or in gzip; "-" reads standard input.
+    where : mapping from column to value, optional
+        Keeps the rows with these values, as in ``{"set": "0"}``.
+
+    Returns
+    -------
+    Results
+        What `audit_results` takes.
+
+    Raises
+    ------
+    ValueError
+        In one line that names the file, the line and, where one is known, the fix.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from taskorder import read_results
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+    ...     _ = file.write("order,seed,task,accuracy\n0>1,1,0,0.8\n0>1,1,1,0.9\n")
+    ...     file.flush()
+    ...     read_results(file.name).accuracy
+    array([[[0.8, 0.9]]])
     """
-    label = os.fspath(path)
-    try:
-        with _opened(label) as stream:
-            return results_from_rows(_rows(_lines(stream, label), label), label, where)
-    except (OSError, EOFError, zlib.error) as problem:
-        reason = getattr(problem, "strerror", None) or problem
-        raise ValueError(f"`{label}` must be a readable file, got: {reason}.") from None
+    label = "standard input" if os.fspath(path) == "-" else printable(path)
+    with open_lines(path, max_bytes=MAX_RESULTS_BYTES) as lines:
+        return results_from_rows(_named_cells(lines, label), label, where)
 
 
-@contextmanager
-def _opened(path: str) -> Iterator[io.BufferedReader | gzip.GzipFile]:
-    """The bytes of a file or of standard input, unpacked where they are packed."""
-    if path == "-" and sys.stdin is None:
-        raise ValueError("`standard input` must be open to read from it, got a closed one. Name a file.")
-    source: Any = sys.stdin.buffer if path == "-" else open(path, "rb", buffering=0)  # noqa: SIM115 (closed below)
-    stream = io.BufferedReader(source)
-    try:
-        if stream.peek(2).startswith(b"\x1f\x8b"):
-            with gzip.open(stream) as packed:
-                yield packed
-        else:
-            yield stream
-    finally:
-        stream.detach()  # standard input is not ours to close
-        if path != "-":
-            source.close()
-
-
-def _lines(stream: io.BufferedReader | gzip.GzipFile, label: str) -> Iterator[str]:
-    """One line after another, for files that may be large."""
-    size = 0
-    for number in itertools.count(1):
-        line = stream.readline(MAX_BYTES + 1)
-        if not line:
-            return
-        size += len(line)
-        if size > MAX_BYTES:
-            limit = f"{MAX_BYTES // 2**20} MB"
-            raise ValueError(f"`{label}` must have at most {limit}, got more. Keep the last step of a run.")
-        try:
-            yield line.decode("utf-8-sig" if number == 1 else "utf-8")
-        except UnicodeDecodeError:
-            said = f"got an odd byte on line {number}. Save it as UTF-8."
-            raise ValueError(f"`{label}` must be UTF-8 text, {said}") from None
-
-
-def _rows(lines: Iterator[str], label: str) -> Iterator[Row]:
-    """The lines below the header; blank lines are skipped."""
-    first, blank = next(lines, ""), 0
-    while first and not first.strip():  # it would say nothing about the separator
-        first, blank = next(lines, ""), blank + 1
-    mark = max((",", ";", "\t"), key=first.count)
-    reader = csv.reader(itertools.chain([first], lines), delimiter=mark)
+def _named_cells(lines: Iterator[str], label: str) -> Iterator[Row]:
+    """Line number and cells by column of every row below the header."""
     header: list[str] = []
-    try:
-        for cells in reader:
-            line = blank + reader.line_num
-            if not any(cell.strip() for cell in cells):
-                continue
-            if not header:
-                header = [cell.strip().lower() for cell in cells]
-                twice = [name for name in header if header.count(name) > 1]
-                if twice:
-                    raise ValueError(f"`{label}` must name each column once, got {twice[0]!r} twice on line {line}.")
-                needed_columns(header, label)
-                continue
-            if len(cells) != len(header):
-                raise ValueError(f"`{label}` must have {len(header)} cells a row, got {len(cells)} on line {line}.")
-            yield line, dict(zip(header, (cell.strip() for cell in cells), strict=True))
-    except csv.Error as problem:
-        line = blank + reader.line_num
-        raise ValueError(f"`{label}` must be CSV, got a problem on line {line}: {problem}.") from None
+    for line, cells in read_rows(lines, label)[1]:
+        if not any(cells):
+            continue
+        if not header:
+            header = [cell.lower() for cell in cells]
+            columns: set[str] = set()
+            for name in header:
+                if name in columns:
+                    raise ValueError(f"`{label}` must name each column once, got {name!r} twice on line {line}.")
+                columns.add(name)
+            needed_columns(header, label)
+        elif len(cells) != len(header):
+            found = f"{len(cells)} on line {line}"
+            raise refusal(label, f"have {len(header)} cells a row", found, "Fill or drop the row.")
+        else:
+            yield line, dict(zip(header, cells, strict=True))

@@ -32,13 +32,13 @@ def load(name_or_path: str | os.PathLike[str], folder: str | os.PathLike[str] | 
 
         return read_images(path)
     if ending == ".npz":
-        from taskorder.datasets.features import read_npz
+        from taskorder.datasets.features import read_feature_arrays
 
-        return read_npz(path)
+        return read_feature_arrays(path)
     if ending in (".csv", ".tsv"):
-        from taskorder.datasets.features import read_csv
+        from taskorder.datasets.features import read_feature_table
 
-        return read_csv(path)
+        return read_feature_table(path)
     raise ValueError(
         f"`name_or_path` must be one of {', '.join(SOURCES)}, a folder of images, or a file that ends in "
         f".npz, .csv or .tsv, got {os.fspath(name_or_path)!r}."

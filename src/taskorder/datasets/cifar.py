@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskorder.checks import Ints
-from taskorder.datasets._files import damaged, file_size, read_class_names, shown, unreadable
 from taskorder.datasets.dataset import Dataset
+from taskorder.tables.input_files import file_size, printable, refusal, unreadable
 
 _SIDE = 32
 _PIXELS = 3 * _SIDE * _SIDE
@@ -46,7 +46,7 @@ def read_records(paths: Sequence[Path], num_labels: int, names: Sequence[str]) -
     for path in paths:
         size = file_size(path, _MAX_BYTES // len(paths))
         if size % record:
-            raise damaged(path, f"hold whole records of {record} bytes", f"{size} bytes")
+            raise refusal(path, f"hold whole records of {record} bytes", f"{size} bytes")
         counts.append(size // record)
     images = np.empty((sum(counts), _SIDE, _SIDE, 3), dtype=np.uint8)
     labels = np.empty(sum(counts), dtype=np.int64)
@@ -55,7 +55,7 @@ def read_records(paths: Sequence[Path], num_labels: int, names: Sequence[str]) -
         stop = start + count
         _fill(path, images[start:stop], labels[start:stop], num_labels)
         if labels[start:stop].max() >= len(names):
-            raise damaged(path, f"have labels from 0 to {len(names) - 1}", str(labels[start:stop].max()))
+            raise refusal(path, f"have labels from 0 to {len(names) - 1}", str(labels[start:stop].max()))
         start = stop
     return images, labels
 
@@ -73,4 +73,19 @@ def _fill(path: Path, images: NDArray[np.uint8], labels: Ints, num_labels: int) 
     except OSError as problem:
         raise unreadable(path, problem) from None
     except ValueError:
-        raise ValueError(f"`{shown(path)}` must stay as it is while it is read, got a change. Try again.") from None
+        raise ValueError(f"`{printable(path)}` must stay as it is while it is read, got a change. Try again.") from None
+
+
+def read_class_names(path: Path) -> tuple[str, ...]:
+    """The class names in a text file, one a line."""
+    file_size(path, 2**16)
+    try:
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
+    except UnicodeDecodeError:
+        raise refusal(path, "be a text of class names", "odd bytes") from None
+    except OSError as problem:
+        raise unreadable(path, problem) from None
+    names = tuple(line.strip() for line in lines if line.strip())
+    if not names or len(set(names)) < len(names) or not all(name.isprintable() for name in names):
+        raise refusal(path, "list different class names, one a line", f"{len(names)} that are not")
+    return names

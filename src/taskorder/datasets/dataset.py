@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 
 from taskorder.checks import Ints, seed_number
 
+MAX_DATASET_BYTES = 2 * 2**30
+"""Data sets that would take more memory than this are refused."""
 TEST_SHARE = 0.2
 """What is held out where data come without rows to test on."""
 

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
-from taskorder.datasets._files import no_room, shown
+from taskorder.tables.input_files import printable
 
 Report = Callable[[int, int | None], None]
 """Called with the bytes that have arrived and the bytes in all (None where the server does not say)."""
@@ -86,6 +86,15 @@ def download(
                     )
     except OSError as problem:
         raise no_room(path.parent, problem) from None
+
+
+def no_room(folder: Path, problem: OSError) -> ValueError:
+    """The refusal for a folder that cannot be written."""
+    reason = problem.strerror or type(problem).__name__
+    return ValueError(
+        f"`{printable(folder)}` must be a folder with room to write, got: {reason}. "
+        "Make room, or choose another `folder`; TASKORDER_DATA names the usual one."
+    )
 
 
 def file_md5(path: Path) -> str:
@@ -212,7 +221,7 @@ def _too_large(address: str, part: Path, size: int, max_bytes: int) -> ValueErro
 
 
 def _unreachable(address: str, part: Path, reason: str) -> ValueError:
-    kept = f" What has arrived is kept in {shown(part)}." if part.is_file() else ""
+    kept = f" What has arrived is kept in {printable(part)}." if part.is_file() else ""
     return ValueError(
         f"`{address}` must be reachable, got: {reason}.{kept} Check the connection and run the same command again, "
         "or point TASKORDER_DATA at a folder that has the data."
@@ -237,7 +246,7 @@ def _alone(part: Path) -> Iterator[None]:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise ValueError(f"`{shown(part)}` must have one writer, got another process. Wait for it.") from None
+            raise ValueError(f"`{printable(part)}` must have one writer, got another process. Wait for it.") from None
         try:
             yield
         finally:

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskorder.checks import Ints
-from taskorder.datasets._files import MAX_BYTES, damaged, file_size, unreadable
-from taskorder.datasets.dataset import Dataset
+from taskorder.datasets.dataset import MAX_DATASET_BYTES, Dataset
+from taskorder.tables.arrays import MAX_DEFLATION
+from taskorder.tables.input_files import file_size, refusal, unreadable
 
 CLASS_NAMES = (
     "T-shirt/top",
@@ -31,8 +32,6 @@ CLASS_NAMES = (
     "Bag",
     "Ankle boot",
 )
-_MAX_DEFLATION = 1040
-"""No gzip file holds more than this many bytes for each of its own."""
 _CHUNK = 2**20
 
 
@@ -54,7 +53,7 @@ def _find(path: Path) -> Path:
 
 def read_idx(path: Path, num_axes: int) -> NDArray[np.uint8]:
     """The array of unsigned bytes in an IDX file with this many axes."""
-    size = file_size(path)
+    size = file_size(path, MAX_DATASET_BYTES)
     try:
         with path.open("rb") as plain:
             packed = plain.read(2) == b"\x1f\x8b"
@@ -62,9 +61,9 @@ def read_idx(path: Path, num_axes: int) -> NDArray[np.uint8]:
             if not packed:
                 return _read(plain, path, num_axes, size)
             with gzip.GzipFile(fileobj=plain) as stream:
-                return _read(stream, path, num_axes, size * _MAX_DEFLATION)
+                return _read(stream, path, num_axes, size * MAX_DEFLATION)
     except (gzip.BadGzipFile, zlib.error, EOFError) as problem:
-        raise damaged(path, "be a whole gzip file", f"a damaged one: {problem}".rstrip(".")) from None
+        raise refusal(path, "be a whole gzip file", f"a damaged one: {problem}".rstrip(".")) from None
     except OSError as problem:
         raise unreadable(path, problem) from None
 
@@ -78,18 +77,18 @@ def _read(stream: _Stream, path: Path, num_axes: int, most: int) -> NDArray[np.u
     header = stream.read(4 + 4 * num_axes)
     expected = bytes((0, 0, 8, num_axes))
     if header[:4] != expected:
-        raise damaged(path, f"start with the bytes {expected.hex(' ')}", header[:4].hex(" ") or "nothing")
+        raise refusal(path, f"start with the bytes {expected.hex(' ')}", header[:4].hex(" ") or "nothing")
     if len(header) < 4 + 4 * num_axes:
-        raise damaged(path, "be a whole IDX file", "one that ends in its header")
+        raise refusal(path, "be a whole IDX file", "one that ends in its header")
     shape = tuple(int.from_bytes(header[at : at + 4], "big") for at in range(4, len(header), 4))
     size = math.prod(shape)
-    if not 0 < size <= min(most, MAX_BYTES):
-        raise damaged(path, "have a header that fits its size", f"one for {' x '.join(map(str, shape))} bytes")
+    if not 0 < size <= min(most, MAX_DATASET_BYTES):
+        raise refusal(path, "have a header that fits its size", f"one for {' x '.join(map(str, shape))} bytes")
     data = np.empty(size, dtype=np.uint8)  # takes memory only as it is filled
     filled = 0
     while chunk := stream.read(min(_CHUNK, size - filled)):
         data[filled : filled + len(chunk)] = np.frombuffer(chunk, dtype=np.uint8)
         filled += len(chunk)
     if filled < size or stream.read(1):
-        raise damaged(path, f"hold {size} bytes after its header", f"only {filled}" if filled < size else "more")
+        raise refusal(path, f"hold {size} bytes after its header", f"only {filled}" if filled < size else "more")
     return data.reshape(shape)

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskorder.checks import Ints
-from taskorder.datasets._files import MAX_BYTES, damaged, shown, unreadable
-from taskorder.datasets.dataset import Dataset, held_out
+from taskorder.datasets.dataset import MAX_DATASET_BYTES, Dataset, held_out
+from taskorder.tables.input_files import printable, refusal, unreadable
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -36,30 +36,30 @@ def read_images(folder: Path) -> Dataset:
         import PIL  # noqa: F401
     except ImportError:
         raise ValueError(
-            f"`{shown(folder)}` must be read with pillow, got no such package. "
+            f"`{printable(folder)}` must be read with pillow, got no such package. "
             'Install it with: pip install "taskorder[images]".'
         ) from None
     test = next((folder / name for name in TEST_FOLDERS if (folder / name).is_dir()), None)
     train = folder / "train" if test or (folder / "train").is_dir() else folder
     names = tuple(entry.name for entry in _entries(train) if entry.is_dir())
     if not names:
-        raise ValueError(f"`{shown(train)}` must hold one folder for each class, got none. {_LAYOUT}")
+        raise ValueError(f"`{printable(train)}` must hold one folder for each class, got none. {_LAYOUT}")
     paths, labels = _files(train, names, every=True)
     if test:
         strange = [entry.name for entry in _entries(test) if entry.is_dir() and entry.name not in names]
         if strange:
-            raise ValueError(f"`{shown(test)}` must have the class folders that train has, got {strange[0]!r} too.")
+            raise ValueError(f"`{printable(test)}` must have the class folders that train has, got {strange[0]!r} too.")
         test_paths, test_labels = _files(test, names, every=False)
     else:
         kept, drawn = held_out(labels)
         if not len(drawn):
             found = f"{len(labels)} of {len(names)} classes"
-            raise damaged(train, "have two images of a class, to test on one", found, "Give more images.")
+            raise refusal(train, "have two images of a class, to test on one", found, "Give more images.")
         test_paths, test_labels = [paths[row] for row in drawn], labels[drawn]
         paths, labels = [paths[row] for row in kept], labels[kept]
     shape = _common_shape(paths + test_paths, folder)
     pixels, test_pixels = _pixels(paths, *shape), _pixels(test_paths, *shape)
-    return Dataset(shown(folder.resolve().name), pixels, labels, test_pixels, test_labels, names)
+    return Dataset(printable(folder.resolve().name), pixels, labels, test_pixels, test_labels, names)
 
 
 def _entries(folder: Path) -> list[Path]:
@@ -68,7 +68,7 @@ def _entries(folder: Path) -> list[Path]:
         return sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
     except (FileNotFoundError, NotADirectoryError):
         raise ValueError(
-            f"`{shown(folder)}` must be a folder with a folder of images for each class, got no such folder. {_LAYOUT}"
+            f"`{printable(folder)}` must be a folder with one folder of images a class, got no such folder. {_LAYOUT}"
         ) from None
     except OSError as problem:
         raise unreadable(folder, problem) from None
@@ -82,11 +82,11 @@ def _files(split: Path, names: tuple[str, ...], every: bool) -> tuple[list[Path]
         found = _entries(split / name) if (split / name).is_dir() else []
         found = [path for path in found if path.suffix.lower() in ENDINGS]
         if not found and every:
-            raise ValueError(f"`{shown(split / name)}` must hold images ({' '.join(ENDINGS)}), got none.")
+            raise ValueError(f"`{printable(split / name)}` must hold images ({' '.join(ENDINGS)}), got none.")
         paths += found
         labels += [label] * len(found)
     if not paths:
-        raise ValueError(f"`{shown(split)}` must hold images ({' '.join(ENDINGS)}) in class folders, got none.")
+        raise ValueError(f"`{printable(split)}` must hold images ({' '.join(ENDINGS)}) in class folders, got none.")
     return paths, np.array(labels, dtype=np.int64)
 
 
@@ -97,20 +97,20 @@ def _common_shape(paths: list[Path], folder: Path) -> tuple[tuple[int, int], int
     for path in paths:
         with _open(path) as image:
             if image.mode not in _GRAY + _COLOR:
-                raise damaged(path, "be a gray or RGB image", f"mode {image.mode}", "Convert it, without transparency.")
+                raise refusal(path, "be a gray or RGB image", f"mode {image.mode}", "Convert it, without transparency.")
             size = size or image.size
             if image.size != size:
                 here, first = (" x ".join(map(str, pair)) for pair in (image.size, size))
                 fix = "Bring all images to one size."
-                raise damaged(path, f"be {first} pixels like {shown(paths[0])}", here, fix)
+                raise refusal(path, f"be {first} pixels like {printable(paths[0])}", here, fix)
             gray = gray and image.mode in _GRAY
     assert size is not None
     channels = 1 if gray else 3
     total = len(paths) * size[0] * size[1] * channels
-    if size[0] * size[1] > _MAX_PIXELS or total > MAX_BYTES:
-        raise damaged(
+    if size[0] * size[1] > _MAX_PIXELS or total > MAX_DATASET_BYTES:
+        raise refusal(
             folder,
-            f"take at most {MAX_BYTES / 2**20:.4g} MB",
+            f"take at most {MAX_DATASET_BYTES / 2**20:.4g} MB",
             f"{len(paths)} images of {size[0]} x {size[1]} pixels",
             "Make them smaller.",
         )
@@ -147,4 +147,4 @@ def _open(path: Path) -> Image:
 def _broken(path: Path, problem: Exception) -> ValueError:
     # pillow's own sentence may hold the path again
     reason = " ".join(str(problem).replace(os.fspath(path), "it").split())[:100].rstrip(".")
-    return damaged(path, "be a whole image", f"a damaged one ({reason or type(problem).__name__})", "Replace it.")
+    return refusal(path, "be a whole image", f"a damaged one ({reason or type(problem).__name__})", "Replace it.")

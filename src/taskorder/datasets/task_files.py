@@ -5,9 +5,7 @@ Only the rows to train on become tasks; a data set's test rows are left for the 
 
 from __future__ import annotations
 
-import csv
 import itertools
-import tempfile
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -18,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskorder.datasets import load
-from taskorder.datasets._cells import is_number
 from taskorder.datasets.dataset import Dataset
+from taskorder.datasets.features import column_names, read_feature_tables
 from taskorder.task import Task, align, share_labels
 
 KEYS = ("tasks", "column", "classes_per_task")
@@ -121,7 +119,7 @@ def _whole(data: Dataset, name: str) -> Task:
 
 def _same_columns(paths: Sequence[Path]) -> None:
     """Refuse tables whose header lines differ: features would be mixed up."""
-    tables = [(path, _column_names(path)) for path in paths if path.suffix.lower() in (".csv", ".tsv")]
+    tables = [(path, column_names(path)) for path in paths if path.suffix.lower() in (".csv", ".tsv")]
     for path, columns in tables:
         first, wanted = tables[0]
         if columns and wanted and columns != wanted:
@@ -129,15 +127,6 @@ def _same_columns(paths: Sequence[Path]) -> None:
                 f"`{path}` must have the columns of {first} ({', '.join(wanted[:12])}) in that order, "
                 f"got {', '.join(columns[:12])}. Name and order them alike."
             )
-
-
-def _column_names(path: Path) -> list[str]:
-    """The names in the first line of a table that has been read before; none where it holds numbers."""
-    with open(path, newline="", encoding="utf-8-sig") as file:
-        line = next(line for line in file if line.strip())
-    (cells,) = csv.reader([line], delimiter=max(",;\t", key=line.count), skipinitialspace=True)
-    cells = [cell.strip() for cell in cells]
-    return [] if all(map(is_number, cells[:-1])) else cells
 
 
 def _by_classes(data: Dataset, spec: TaskSpec) -> tuple[list[Task], list[tuple[int, ...]]]:
@@ -174,42 +163,7 @@ def _by_column(path: Path, column: str) -> list[Task]:
     """One task for each value of a column; the rest of the table is read as any other."""
     if path.suffix.lower() not in (".csv", ".tsv"):
         raise ValueError(f"`column` must come with a CSV or TSV file, got {path}.")
-    try:
-        with open(path, newline="", encoding="utf-8-sig") as file:
-            sample = file.readline()
-            mark = max(",;\t", key=sample.count)
-            header, *rows = csv.reader([sample, *file], delimiter=mark, skipinitialspace=True)
-    except (OSError, UnicodeDecodeError, csv.Error) as problem:
-        raise ValueError(f"`{path}` must be a readable table, got: {problem}.") from None
-    except ValueError:
-        raise ValueError(f"`{path}` must have a header and rows, got an empty file.") from None
-    header = [cell.strip() for cell in header]
-    if column not in header:
-        raise ValueError(f"`column` must be one of the columns {', '.join(header[:12])}, got {column!r}.")
-    place = header.index(column)
-    groups: dict[str, list[list[str]]] = {}
-    for number, row in enumerate(rows, start=2):
-        if row and len(row) != len(header):
-            raise ValueError(f"`{path}` must have {len(header)} cells in every row, got {len(row)} in line {number}.")
-        if row and not row[place].strip():
-            raise ValueError(
-                f"`{path}` must name a task in column {column!r} of every row, got none in line {number}. "
-                "Fill or drop the row."
-            )
-        if row:
-            groups.setdefault(row[place].strip(), []).append(row[:place] + row[place + 1 :])
-    tasks = []
-    with tempfile.TemporaryDirectory() as folder:
-        for number, (value, kept) in enumerate(groups.items()):
-            part = Path(folder) / f"{number}.csv"
-            with open(part, "w", newline="", encoding="utf-8") as file:
-                csv.writer(file).writerows([header[:place] + header[place + 1 :], *kept])
-            try:
-                tasks.append(_whole(load(part), value))
-            except ValueError as problem:
-                text = str(problem).replace(str(part), str(path)).replace(part.name, path.name)
-                raise ValueError(f"{text} (rows with {column} = {value!r})") from None
-    return tasks
+    return [_whole(data, value) for value, data in read_feature_tables(path, column).items()]
 
 
 def _standardized(tasks: Sequence[Task]) -> list[Task]:

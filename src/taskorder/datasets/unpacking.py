@@ -11,7 +11,8 @@ import zlib
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
-from taskorder.datasets._files import damaged, no_room
+from taskorder.datasets.download import no_room
+from taskorder.tables.input_files import refusal
 
 
 class _Limited:
@@ -27,7 +28,7 @@ class _Limited:
         data = self._stream.read(size)
         self._left -= len(data)
         if self._left < 0:
-            raise damaged(self._path, self._rule, "more", "Remove it.")
+            raise refusal(self._path, self._rule, "more", "Remove it.")
         return data
 
 
@@ -45,14 +46,14 @@ def unpack(archive: Path, target: Path, names: Sequence[str], max_bytes: int) ->
             _unpack(archive, fresh, names, max_bytes)
             missing = [name for name in names if not (fresh / name).is_file()]
             if missing:
-                raise damaged(archive, f"hold {target.name}/{missing[0]}", "no such file", "Remove it.")
+                raise refusal(archive, f"hold {target.name}/{missing[0]}", "no such file", "Remove it.")
             if target.exists():  # perhaps with files of others: only ours are replaced
                 for name in names:
                     os.replace(fresh / name, target / name)
             else:
                 os.replace(fresh, target)
     except (tarfile.TarError, gzip.BadGzipFile, zlib.error, EOFError) as problem:
-        raise damaged(archive, "be a whole tar.gz archive", f"a damaged one: {problem}", "Remove it.") from None
+        raise refusal(archive, "be a whole tar.gz archive", f"a damaged one: {problem}", "Remove it.") from None
     except OSError as problem:
         raise no_room(target.parent, problem) from None
 
@@ -67,7 +68,7 @@ def _unpack(archive: Path, fresh: Path, names: Sequence[str], max_bytes: int) ->
                 if not member.isreg() or path not in wanted:
                     continue
                 if wanted[path].exists():
-                    raise damaged(archive, "hold each file once", f"{path} twice", "Remove it.")
+                    raise refusal(archive, "hold each file once", f"{path} twice", "Remove it.")
                 source = members.extractfile(member)
                 assert source is not None
                 with source, wanted[path].open("xb") as copy:
@@ -79,8 +80,8 @@ def _harmless(member: tarfile.TarInfo, archive: Path) -> str:
     path = PurePosixPath(member.name)
     windows = "\\" in member.name or ":" in member.name
     if path.is_absolute() or ".." in path.parts or windows or "\0" in member.name:
-        raise damaged(archive, "hold paths inside the archive only", repr(member.name[:60]), "Remove it.")
+        raise refusal(archive, "hold paths inside the archive only", repr(member.name[:60]), "Remove it.")
     plain = member.type in (tarfile.REGTYPE, tarfile.AREGTYPE, tarfile.DIRTYPE) and not member.issparse()
     if not plain:
-        raise damaged(archive, "hold plain files only", f"a link or a device at {member.name[:60]!r}", "Remove it.")
+        raise refusal(archive, "hold plain files only", f"a link or a device at {member.name[:60]!r}", "Remove it.")
     return str(path)

@@ -15,7 +15,7 @@ import numpy as np
 from taskorder.audit.audit import Audit
 from taskorder.audit.results import NEEDED
 from taskorder.records import Alternative, Caution, Confidence, Plan
-from taskorder.tables.reading import MAX_BYTES
+from taskorder.tables.reading import MAX_TABLE_BYTES
 from taskorder.typed import Misfit, typed
 
 SQLITE = b"SQLite format 3\0"
@@ -44,7 +44,7 @@ class Source:
             return self.piped
         try:
             with open(self.path, "rb") as stream:
-                return stream.read(MAX_BYTES + 1)
+                return stream.read(MAX_TABLE_BYTES + 1)
         except OSError as problem:
             raise ValueError(f"`{self.name}` must be readable, got: {problem.strerror}.") from None
 
@@ -118,7 +118,7 @@ def open_source(path: str) -> Source:
     if path == "-":
         if sys.stdin is None:
             raise ValueError("`standard input` must be open to read from it, got a closed one. Name a file.")
-        data = sys.stdin.buffer.read(MAX_BYTES + 1)
+        data = sys.stdin.buffer.read(MAX_TABLE_BYTES + 1)
         return Source("standard input", None, data[:4096], data)
     place = Path(path)
     try:

@@ -1,0 +1,76 @@
+"""A similarity matrix as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+from taskorder.tables.separated import counted
+
+_JSON_FORMS = '[[1, 0.5], [0.5, 1]] or {"names": [...], "similarity": [[...]]} or {"A": {"A": 1, "B": 0.5}, ...}'
+
+
+def parse_json(text: str, label: str, max_tasks: int) -> tuple[list[list[float]], list[str] | None]:
+    """The rows and names of a JSON table in one of its three forms."""
+    # parsed numbers and lists take up to forty times the room of their text
+    if text.count(",") + text.count("[") + text.count("{") > 2 * (max_tasks + 1) ** 2:
+        raise ValueError(f"`{label}` must hold at most {max_tasks} tasks, got more. Plan a subset of them.")
+
+    def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        if len(mapping := dict(pairs)) < len(pairs):
+            twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
+            raise ValueError(f"`{label}` must be JSON with unique names, got {twice[:40]!r} more than once.")
+        return mapping
+
+    try:
+        data = json.loads(text, object_pairs_hook=unique_keys, parse_int=float)  # int refuses thousands of digits
+    except json.JSONDecodeError as problem:
+        raise ValueError(
+            f"`{label}` must be JSON, got {problem.msg} on line {problem.lineno}, column {problem.colno}. "
+            f"Expected {_JSON_FORMS}."
+        ) from None
+    except RecursionError:
+        raise ValueError(f"`{label}` must be a JSON table, got too deep a nesting. Expected {_JSON_FORMS}.") from None
+    names = None
+    if isinstance(data, dict) and isinstance(data.get("similarity"), list):
+        extra = sorted(set(data) - {"names", "similarity"})
+        if extra:
+            raise ValueError(f"`{label}` must have only the keys names and similarity, got {extra[0][:40]!r} too.")
+        data, names = data["similarity"], data.get("names")
+        if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+            raise ValueError(f"`{label}` must give `names` as a list of strings, got {str(names)[:60]!r}.")
+    elif isinstance(data, dict):
+        data, names = _from_mapping(data, label)
+    if not isinstance(data, list) or not data or not all(isinstance(row, list) for row in data):
+        raise ValueError(f"`{label}` must hold a table, got something else. Expected {_JSON_FORMS}.")
+    return [_numbers(row, number, len(data[0]), label) for number, row in enumerate(data, start=1)], names
+
+
+def _from_mapping(data: dict[str, Any], label: str) -> tuple[list[list[Any]], list[str]]:
+    names = list(data)
+    if "similarity_digest" in data:
+        raise ValueError(f"`{label}` must hold a table, got a plan. Read it with: taskorder report {label}.")
+    for name, row in data.items():
+        if not isinstance(row, dict):
+            raise ValueError(f"`{label}` must map every task to its row, got no row at {name[:40]!r}: {_JSON_FORMS}.")
+        odd = sorted(set(row) ^ set(names))
+        if odd:
+            raise ValueError(
+                f"`{label}` must name the same tasks in every row, got {name[:40]!r} with another {odd[0][:40]!r}."
+            )
+    return [[data[row][column] for column in names] for row in names], names
+
+
+def _numbers(row: list[Any], number: int, length: int, label: str) -> list[float]:
+    if len(row) != length:
+        raise ValueError(
+            f"`{label}` must have equally long rows, got {counted(len(row), 'cell')} in row {number} "
+            f"where row 1 has {length}."
+        )
+    for column, cell in enumerate(row, start=1):
+        if isinstance(cell, bool) or not isinstance(cell, (int, float)) or not abs(cell) <= 1e300:
+            raise ValueError(
+                f"`{label}` must hold finite numbers, got {str(cell)[:40]!r} at row {number}, column {column}."
+            )
+    return [float(cell) for cell in row]

@@ -1,0 +1,174 @@
+"""Files that others wrote, as bytes or lines: sizes are checked before memory is taken, and refusals are one line.
+
+Every limit on what a file may cost is enforced here: its size, what it unpacks to, and the length of a line.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import itertools
+import os
+import re
+import stat
+import sys
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import IO, Any
+
+MAX_LINE = 2**24
+"""Characters in a line: a file without line ends must not fill the memory."""
+
+Source = str | os.PathLike[str] | IO[Any]
+_NOT_UTF8 = re.compile("[\udc80-\udcff]")
+_HEAD = 4096
+
+
+class Refusal(ValueError):
+    """A message of our own, as opposed to one of the many errors that a damaged file causes in other libraries."""
+
+
+def refusal(path: str | os.PathLike[str], rule: str, found: str, fix: str = "Get the file again.") -> Refusal:
+    """The error for a file that breaks a rule.
+
+    >>> refusal("a.csv", "be UTF-8 text", "an odd byte on line 3", "Save it as UTF-8.")
+    Refusal('`a.csv` must be UTF-8 text, got an odd byte on line 3. Save it as UTF-8.')
+    """
+    return Refusal(f"`{printable(path)}` must {rule}, got {found}. {fix}")
+
+
+def printable(path: str | os.PathLike[str]) -> str:
+    """A path on one line."""
+    text = os.fspath(path)
+    return text if text.isprintable() else repr(text)[1:-1]
+
+
+def unreadable(path: str | os.PathLike[str], problem: OSError) -> Refusal:
+    """The error for what the operating system refuses."""
+    reason = problem.strerror or str(problem) or type(problem).__name__
+    return Refusal(f"`{printable(path)}` must be readable, got: {reason}. Check its permissions and path.")
+
+
+def file_size(path: str | os.PathLike[str], max_bytes: int) -> int:
+    """The size of a plain file that can be read, not empty and not too large."""
+    status = _status(path)
+    if not stat.S_ISREG(status.st_mode):
+        raise Refusal(f"`{printable(path)}` must be a plain file, got something else.")
+    if not 0 < status.st_size <= max_bytes:
+        rule, found = f"have 1 byte to {max_bytes / 2**20:.4g} MB", f"{status.st_size / 2**20:.4g} MB"
+        raise refusal(path, rule, found, "It is damaged, or some other file.")
+    return status.st_size
+
+
+def read_bytes(
+    source: Source, name: str | None = None, *, max_bytes: int, content: str = "a similarity matrix"
+) -> tuple[bytes, str]:
+    """The contents of a path, a stream or "-" (standard input), and what messages call it."""
+    if isinstance(source, (str, os.PathLike)) and os.fspath(source) == "-":
+        source, name = _standard_input(), name or "standard input"
+    if isinstance(source, (str, os.PathLike)):
+        label = printable(name or source)
+        status = _status(source, label)
+        if stat.S_ISDIR(status.st_mode):
+            raise refusal(label, "be a file", "a directory", "Name the table inside it.")
+        _limit(status.st_size, max_bytes, label)
+        try:
+            with open(source, "rb") as stream:
+                data = stream.read(max_bytes + 1)
+        except OSError as problem:
+            raise unreadable(label, problem) from None
+    else:
+        label = printable(name or str(getattr(source, "name", "the stream")))
+        try:
+            data = source.read(max_bytes + 1)
+        except OSError as problem:
+            raise unreadable(label, problem) from None
+        data = data.encode() if isinstance(data, str) else data
+    _limit(len(data), max_bytes, label)
+    if not data.strip():
+        raise Refusal(f"`{label}` must hold {content}, got an empty file.")
+    return data, label
+
+
+@contextmanager
+def open_lines(path: str | os.PathLike[str], *, max_bytes: int) -> Iterator[Iterator[str]]:
+    """The lines of a text file, plain or in gzip, or of "-" (standard input), read as they are needed."""
+    is_standard_input = os.fspath(path) == "-"
+    label = "standard input" if is_standard_input else printable(path)
+    if not is_standard_input:
+        _status(path)
+    try:
+        source: Any = _standard_input() if is_standard_input else open(path, "rb", buffering=0)  # noqa: SIM115
+        stream: Any = io.BufferedReader(source)
+        unpacked: Any = gzip.GzipFile(fileobj=stream) if stream.peek(2).startswith(b"\x1f\x8b") else stream
+        try:
+            yield text_lines(unpacked, label, max_bytes=max_bytes)
+        finally:
+            if unpacked is not stream:
+                unpacked.close()
+            stream.detach()
+            if not is_standard_input:  # which is not ours to close
+                source.close()
+    except (gzip.BadGzipFile, zlib.error, EOFError) as problem:
+        raise refusal(label, "be a whole gzip file", f"a damaged one: {problem}".rstrip(".")) from None
+    except OSError as problem:
+        raise unreadable(label, problem) from None
+
+
+def text_lines(stream: Any, label: str, *, max_bytes: int) -> Iterator[str]:
+    """The lines of a binary stream of UTF-8 text, with their line ends and without a byte order mark."""
+    refuse_binary(stream.peek(_HEAD)[:_HEAD], label)
+    text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
+    size = 0
+    try:
+        for number in itertools.count(1):
+            line = text.readline(MAX_LINE + 1)
+            size += len(line)
+            if not line:
+                return
+            if len(line) > MAX_LINE:
+                rule = f"have lines of at most {MAX_LINE} characters"
+                raise refusal(label, rule, f"a longer one on line {number}", "Write each row on its own line.")
+            if size > max_bytes:
+                raise refusal(label, f"be at most {max_bytes / 2**20:.4g} MB", "more", "Keep only the rows needed.")
+            if not line.isascii() and _NOT_UTF8.search(line):
+                raise refusal(label, "be UTF-8 text", f"an odd byte on line {number}", "Save it as UTF-8.")
+            yield line
+    finally:
+        with suppress(ValueError):  # closed already, where nobody read to the end
+            text.detach()
+
+
+def refuse_binary(data: bytes, label: str) -> None:
+    """Refuse what is no text, by its first bytes."""
+    head = data[:_HEAD]
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise refusal(label, "be UTF-8 text", "UTF-16", "Save it as UTF-8.")
+    if head.startswith(b"\x80"):
+        raise refusal(label, "hold a table", "a pickle, which can run code when opened", "Save plain numbers and text.")
+    if head.startswith(b"SQLite format 3"):
+        raise refusal(label, "hold a table", "a store of runs", f"Read it with: taskorder report {label}.")
+    if b"\0" in head or sum(byte < 32 and byte not in b"\t\n\r\f" for byte in head) > len(head) / 10:
+        raise Refusal(f"`{label}` must hold a table, got binary data: not a text table, NPY or NPZ.")
+
+
+def _standard_input() -> IO[bytes]:
+    if sys.stdin is None:
+        raise Refusal("`standard input` must be open to read from it, got a closed one. Name a file.")
+    return sys.stdin.buffer
+
+
+def _status(path: str | os.PathLike[str], label: str | None = None) -> os.stat_result:
+    try:
+        return os.stat(path)
+    except FileNotFoundError:
+        raise refusal(label or path, "be an existing file", "no such file", "Check the path.") from None
+    except OSError as problem:
+        raise unreadable(label or path, problem) from None
+
+
+def _limit(size: int, max_bytes: int, label: str) -> None:
+    if size > max_bytes:
+        rule, found = f"be at most {max_bytes / 2**20:.4g} MB", f"at least {size / 2**20:.4g} MB"
+        raise refusal(label, rule, found, "Keep only the table in it, or save it as NPY.")
