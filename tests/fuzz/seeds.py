@@ -276,7 +276,7 @@ def kept() -> tuple[bytes, bytes]:
 
 @cache
 def figures() -> list[bytes]:
-    folder = Path(__file__).parents[2] / "results"
+    folder = Path(__file__).parents[2] / "reproduction" / "results"
     return [(folder / f"{name}.json").read_bytes() for name in ("fig3e", "fig2b")]
 
 

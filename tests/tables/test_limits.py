@@ -79,7 +79,7 @@ def test_what_unpacks_to_too_much_is_refused(text, tmp_path, monkeypatch):
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(text))
     assert (tmp_path / "a.csv.gz").stat().st_size < 2000
     refused(
-        lambda path: read_results(path, {"seed": "2"}), tmp_path / "a.csv.gz", "at most .* MB, got more", megabytes=1
+        lambda path: read_results(path, {"seed": "2"}), tmp_path / "a.csv.gz", "at most .* MB, got more", megabytes=2
     )
 
 
@@ -99,14 +99,10 @@ def test_a_row_of_too_many_cells_is_refused_before_it_is_split(tmp_path):
 def test_decimal_commas_and_quotes_mean_the_same_in_features(tmp_path):
     (tmp_path / "a.csv").write_text('x;"y; z";label\n1,5;2;a\n0,5;1e1;b\n1,5;2;a\n0,5;1e1;b\n')
     data = load(tmp_path / "a.csv")
-    assert sorted(np.concatenate([data.train_inputs, data.test_inputs]).tolist()) == [
-        [0.5, 10],
-        [0.5, 10],
-        [1.5, 2],
-        [1.5, 2],
-    ]
-    (tmp_path / "b.csv").write_text("1 000,5;2;a\n1;2;b\n")
-    with pytest.raises(ValueError, match="features|numbers beside the label, got '1 000,5' on line 1"):
+    inputs = np.concatenate([data.train_inputs, data.test_inputs])
+    assert sorted(inputs.tolist()) == [[0.5, 10], [0.5, 10], [1.5, 2], [1.5, 2]]
+    (tmp_path / "b.csv").write_text("x;y;label\n1 000,5;2;a\n1;2;b\n")
+    with pytest.raises(ValueError, match="numbers beside the label, got '1 000,5' on line 2"):
         load(tmp_path / "b.csv")
 
 
