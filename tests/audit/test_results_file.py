@@ -209,7 +209,7 @@ def test_memory_is_for_what_is_kept(tmp_path, name):
 def test_a_file_that_is_too_large_is_refused(tmp_path, monkeypatch):
     (tmp_path / "a.csv").write_text("order,seed,task,accuracy\n" + "0>1,1,0,0.5\n" * 10)
     monkeypatch.setattr("taskorder.audit.results_file.MAX_RESULTS_BYTES", 100)
-    with pytest.raises(ValueError, match="must be at most 9.537e-05 MB, got more"):
+    with pytest.raises(ValueError, match=r"must be at most 9\.537e-05 MB, got more"):
         read_results(tmp_path / "a.csv", {"seed": "2"})
 
 

@@ -153,8 +153,8 @@ def test_one_seed_is_said_plainly(here, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["no.csv"], "`no.csv` must be a readable file, got: No such file"),
-        (["."], "`.` must be a readable file, got: Is a directory"),
+        (["no.csv"], "`no.csv` must be an existing file, got no such file"),
+        (["."], "`.` must be a file, got a directory"),
         (["results.csv", "--used", "0>1"], "`--used` must name an order of the results, got '0>1'"),
         (["results.csv", "--compare", "0>1>2", "x"], "`--compare` must name an order of the results, got 'x'"),
         (["results.csv", "--difference", "0"], "`--difference` must be above 0 and below 100 points, got 0"),

@@ -69,10 +69,7 @@ def read_bytes(
         source, name = _standard_input(), name or "standard input"
     if isinstance(source, (str, os.PathLike)):
         label = printable(name or source)
-        status = _status(source, label)
-        if stat.S_ISDIR(status.st_mode):
-            raise refusal(label, "be a file", "a directory", "Name the table inside it.")
-        _limit(status.st_size, max_bytes, label)
+        _limit(_status(source, label).st_size, max_bytes, label)
         try:
             with open(source, "rb") as stream:
                 data = stream.read(max_bytes + 1)
@@ -161,11 +158,14 @@ def _standard_input() -> IO[bytes]:
 
 def _status(path: str | os.PathLike[str], label: str | None = None) -> os.stat_result:
     try:
-        return os.stat(path)
+        status = os.stat(path)
     except FileNotFoundError:
         raise refusal(label or path, "be an existing file", "no such file", "Check the path.") from None
     except OSError as problem:
         raise unreadable(label or path, problem) from None
+    if stat.S_ISDIR(status.st_mode):
+        raise refusal(label or path, "be a file", "a directory", "Name the file inside it.")
+    return status
 
 
 def _limit(size: int, max_bytes: int, label: str) -> None:
