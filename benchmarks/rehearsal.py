@@ -38,9 +38,9 @@ from taskorder.engine.train import Pool, Recipe, as_floats
 from taskorder.engine.tree import Curriculum, Node, tasks_of, walk
 from taskorder.learners.jax import JaxLearner
 from taskorder.ordering.candidates import pairwise_order, similarity_orders
+from taskorder.planning.choice import combined_score
 from taskorder.planning.plan import plan
 from taskorder.planning.rehearsal import Rehearsal
-from taskorder.planning.score import combined_score
 from taskorder.records import RunSpec
 from taskorder.runs import task_sets as runs
 from taskorder.runs.estimates import task_pool

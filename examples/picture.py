@@ -13,7 +13,7 @@ import numpy as np
 
 from taskorder import compare, demo_similarity
 from taskorder.ordering.compare import random_errors
-from taskorder.ordering.question import pose
+from taskorder.ordering.solver_input import solver_input
 
 COLORS = {"optimal": "#0072B2", "periphery-to-core": "#009E73", "max-path": "#E69F00", "worst": "#D55E00"}
 
@@ -22,9 +22,7 @@ def main(path: str) -> None:
     """Draw the errors of 50,000 random orders with a line for each rule."""
     similarity, names = demo_similarity()
     result = compare(similarity, names=names)
-    nothing = dict.fromkeys(["output", "weights", "first", "last"])
-    question = pose(similarity, names=names, before=(), learned=(), seed=0, repair=True, **nothing)
-    errors, _ = random_errors(question.problem(), 50_000, 0)
+    errors, _ = random_errors(solver_input(similarity).problem(), 50_000, 0)
     figure, axes = plt.subplots(figsize=(8, 3.2), layout="constrained")
     axes.hist(errors, bins=np.linspace(0, result.worst, 120), color="0.8", label="50,000 random orders")
     top = axes.get_ylim()[1]

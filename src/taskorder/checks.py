@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 SYMMETRY_TOLERANCE = 1e-8
 EIGENVALUE_TOLERANCE = 1e-8

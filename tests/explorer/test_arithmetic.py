@@ -7,7 +7,7 @@ import pytest
 
 from reproduction import fig2c
 from taskorder import error_path, final_error, random_correlation, solve, task_errors
-from taskorder.ordering.question import pose
+from taskorder.ordering.solver_input import checked_table
 
 pytest.importorskip("playwright")
 
@@ -142,8 +142,6 @@ def test_random_orders_of_few_tasks_are_all_of_them(call):
 
 def test_the_comparison_can_fail(call):
     C = random_correlation(6, seed=0)
-    question = pose(
-        C, output=None, weights=None, names=None, before=(), first=None, last=None, learned=(), seed=0, repair=True
-    )
-    found = call("recursion", "finalError", question.similarity, [5, 4, 3, 2, 1, 0])
+    table = checked_table(C)
+    found = call("recursion", "finalError", table.similarity, [5, 4, 3, 2, 1, 0])
     assert found != pytest.approx(final_error(C, range(6)), rel=1e-3)

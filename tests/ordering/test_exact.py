@@ -9,15 +9,14 @@ from taskorder.ordering.clock import Clock
 from taskorder.ordering.exact import EFFORT, Proof, prove
 from taskorder.ordering.listing import all_errors, all_orders, order_at
 from taskorder.ordering.optimum import allowed, listed, minimize, own_part, root_bound
-from taskorder.ordering.question import pose
+from taskorder.ordering.solver_input import solver_input
 from taskorder.ordering.symmetry import symmetries
 
 from .questions import correlation, questions
 
 
 def problem_of(similarity, **options):
-    defaults = dict.fromkeys(["output", "weights", "names", "first", "last"])
-    return pose(similarity, **{**defaults, "before": (), "learned": (), "seed": 0, "repair": True, **options}).problem()
+    return solver_input(similarity, **options).problem()
 
 
 def feasible(problem):

@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import quadratic_assignment
 
+from taskorder.constraints import closure
 from taskorder.ordering import first_order as firstorder
 from taskorder.ordering.clock import Clock
-from taskorder.ordering.constraints import closure, respects
 from taskorder.ordering.first_order import coefficients, first_order, objective
 from taskorder.ordering.kernels import first_order as _firstorder
+from taskorder.ordering.precedence import respects
 from taskorder.theory.perturbation import perturbation
 
 

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from taskorder.constraints import closure
 from taskorder.ordering import path
 from taskorder.ordering.clock import Clock
-from taskorder.ordering.constraints import closure, respects
 from taskorder.ordering.kernels import path as _path
 from taskorder.ordering.path import extreme_path, path_bound, path_length, path_rule
+from taskorder.ordering.precedence import respects
 
 
 def free(size):

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from taskorder.constraints import closure
 from taskorder.ordering import rules, sampling
-from taskorder.ordering.constraints import closure, respects
+from taskorder.ordering.precedence import respects
 from taskorder.ordering.problem import open_problem
 
 

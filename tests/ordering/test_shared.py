@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 from taskorder import chain
 from taskorder.ordering import exact
 from taskorder.ordering.clock import Clock
-from taskorder.ordering.constraints import masks
 from taskorder.ordering.exact import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE, Memory, in_common, prove
 from taskorder.ordering.listing import all_orders
 from taskorder.ordering.optimum import allowed
+from taskorder.ordering.precedence import masks
 from taskorder.ordering.problem import open_problem
 from taskorder.ordering.symmetry import symmetries
 

@@ -12,7 +12,7 @@ import pytest
 from taskorder.ordering.clock import Clock
 from taskorder.ordering.exact import prove
 from taskorder.ordering.listing import all_errors
-from taskorder.ordering.question import pose
+from taskorder.ordering.solver_input import solver_input
 
 CUBE = np.array(list(itertools.product((0, 1), repeat=3)))
 TORUS = np.array(list(itertools.product(range(3), repeat=2)))
@@ -39,7 +39,7 @@ def prism(a):
 @pytest.mark.parametrize("make", [cube, torus, prism])
 def test_symmetric_problems_are_solved_exactly(make, a, sign):
     options = dict.fromkeys(["output", "weights", "names", "first", "last"])
-    problem = pose(make(a), **options, before=(), learned=(), seed=0, repair=True).problem()
+    problem = solver_input(make(a), **options).problem()
     posed = problem if sign > 0 else problem.negated()
     errors = all_errors(posed)
     proof = prove(posed, np.arange(posed.size), Clock(60))

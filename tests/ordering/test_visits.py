@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from taskorder import chain, solve
 from taskorder.ordering import visits
-from taskorder.ordering.question import pose
+from taskorder.ordering.solver_input import solver_input
 
 from .questions import correlation, questions
 from .reference import final_error
@@ -64,11 +64,10 @@ def test_the_exchange_for_large_budgets_is_allowed_and_never_below_the_truth(que
 
 def test_insertion_errors_equal_full_evaluation():
     similarity, output = correlation(6, 1), correlation(6, 2)
-    weights = np.arange(1.0, 7.0) / 6  # a question keeps its weights relative to the largest
-    question = pose(similarity, output=output, weights=weights, names=None, before=(), first=None, last=None,
-                    learned=[3], seed=0, repair=True)  # fmt: skip
+    weights = np.arange(1.0, 7.0) / 6  # solver input has its weights relative to the largest
+    inputs = solver_input(similarity, output=output, weights=weights, learned=[3])
     sequence = np.array([0, 5, 1, 5, 2, 4])
-    errors = visits.insertion_errors(question, sequence)
+    errors = visits.insertion_errors(inputs, sequence)
     assert errors.shape == (7, 6)
     for place, task in product(range(7), range(6)):
         expected = final_error(similarity, np.insert(sequence, place, task), output, weights, [3])

@@ -7,12 +7,18 @@ import json
 import numpy as np
 import pytest
 
+from taskorder.constraints import Constraints
 from taskorder.learners import CallableLearner
 from taskorder.planning.budget import budget_of
-from taskorder.planning.choice import predicted_errors, rule_order
+from taskorder.planning.choice import (
+    combined_score,
+    dissimilar_neighbors,
+    predicted_errors,
+    rule_order,
+    typicality_late,
+)
 from taskorder.planning.confidence import FINE, MATTERS, NOISY
 from taskorder.planning.plan import plan, study
-from taskorder.planning.score import combined_score, dissimilar_neighbors, typicality_late
 from taskorder.records import Plan
 from taskorder.task import Task
 from taskorder.theory.closed_form import final_error
@@ -82,8 +88,8 @@ def test_the_rules_maximize_their_votes():
     C = (a / np.linalg.norm(a, axis=1, keepdims=True)) @ (a / np.linalg.norm(a, axis=1, keepdims=True)).T
     orders = list(itertools.permutations(range(5)))
     late, apart = typicality_late(C, orders), dissimilar_neighbors(C, orders)
-    assert late[orders.index(rule_order(C, "periphery-to-core"))] == pytest.approx(late.max())
-    assert apart[orders.index(rule_order(C, "max-path"))] == pytest.approx(apart.max())
+    assert late[orders.index(rule_order(C, "periphery-to-core", Constraints.of(len(C))))] == pytest.approx(late.max())
+    assert apart[orders.index(rule_order(C, "max-path", Constraints.of(len(C))))] == pytest.approx(apart.max())
     assert dissimilar_neighbors(C, [(1, 2)], [4, 0])[0] == pytest.approx(-C[0, 1] - C[1, 2])
 
 

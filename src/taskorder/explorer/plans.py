@@ -6,14 +6,12 @@ import io
 import json
 from typing import Any
 
-import numpy as np
-
 from taskorder import checks
 from taskorder.checks import Floats
 from taskorder.ordering.clock import Watch
-from taskorder.ordering.constraints import respects
-from taskorder.ordering.question import Question, pose
-from taskorder.ordering.solve import RULES, WITHOUT_WEIGHTS, Answer, plan_for, solve
+from taskorder.ordering.plans import make_plan
+from taskorder.ordering.solve import RULES, RULES_WITHOUT_WEIGHTS, solve
+from taskorder.ordering.solver_input import checked_table, solver_input
 from taskorder.records import Plan
 from taskorder.tables.reading import demo_similarity, read_similarity
 from taskorder.theory.graphs import chain, leaves, ring, tree
@@ -53,14 +51,14 @@ def example_payload(kind: str, num_tasks: int, a: float) -> Payload:
 def matrix_payload(similarity: Floats, names: tuple[str, ...] | None, source: str) -> Payload:
     """The matrix as given, the correlation matrix that errors are computed on (null where equal), and its names."""
     _few_enough(len(similarity), source)
-    question = _pose({"similarity": similarity, "names": names})
-    moved = question.repair is not None
+    table = checked_table(similarity)
+    moved = table.repair is not None
     return {
         "source": source,
-        "names": question.names,
-        "given": similarity.tolist() if moved else question.similarity.tolist(),
-        "repaired": question.similarity.tolist() if moved else None,
-        "note": question.notes[0] if moved else None,
+        "names": checks.task_names(names, len(similarity)),
+        "given": similarity.tolist() if moved else table.similarity.tolist(),
+        "repaired": table.similarity.tolist() if moved else None,
+        "note": table.notes[0] if moved else None,
     }
 
 
@@ -73,7 +71,7 @@ def find(body: Payload, watch: Watch | None = None) -> Plan:
     if limit > MAX_SECONDS:
         raise ValueError(f"`seconds` must be at most {MAX_SECONDS:g}, got {limit:g}. Use: taskorder solve --time-limit")
     options: Payload = {**asked, "time_limit": limit, "seed": body.get("seed", 0), "watch": watch}
-    if asked.get("weights") is None or rule not in WITHOUT_WEIGHTS:
+    if asked.get("weights") is None or rule not in RULES_WITHOUT_WEIGHTS:
         return solve(rule=rule, **options)
     # found without the weights, and scored with them
     order = solve(rule=rule, **{**options, "weights": None}).order
@@ -82,18 +80,16 @@ def find(body: Payload, watch: Watch | None = None) -> Plan:
 
 def plan_of(body: Payload) -> Plan:
     """The plan that an order stands for, whether a rule made it or a person."""
-    question = _pose(question_of(body))
-    problem = question.problem()
-    order = checks.visit_order(body.get("order", ()), len(question.names))
-    if sorted(order.tolist()) != problem.tasks.tolist():
-        raise ValueError(f"`order` must list each of the {question.num_open} open tasks exactly once.")
+    inputs = solver_input(**question_of(body))
+    constraints = inputs.constraints
+    order = checks.visit_order(body.get("order", ()), len(constraints.names)).tolist()
+    if sorted(order) != constraints.open_tasks.tolist():
+        raise ValueError(f"`order` must list each of the {constraints.num_open} open tasks exactly once.")
     rule = body.get("rule", BY_HAND)
     if rule != BY_HAND and rule not in RULES:
         raise ValueError(f"`rule` must be {BY_HAND} or one of {', '.join(RULES)}, got {rule!r}.")
-    places = {int(task): place for place, task in enumerate(problem.tasks)}
-    kept = respects(np.array([places[int(task)] for task in order], dtype=int), problem.precedes)
-    notes = [*question.notes] if kept else [*question.notes, "this order breaks a constraint that was asked for"]
-    return plan_for(question, rule, Answer(order), 0.0, {"rule": rule, **question.options}, tuple(notes))
+    notes = () if constraints.allows(order) else ("this order breaks a constraint that was asked for",)
+    return make_plan(inputs, order, rule, notes=notes)
 
 
 def report_of(body: Payload, watch: Watch) -> str:
@@ -133,11 +129,6 @@ def parse(data: bytes) -> Payload:
     if not isinstance(body, dict):
         raise ValueError("`request` must be a JSON object.")
     return body
-
-
-def _pose(asked: Payload) -> Question:
-    options: Payload = {"output": None, "weights": None, "names": None, "first": None, "last": None}
-    return pose(**{**options, "before": (), "learned": (), "seed": 0, "repair": True, **asked})
 
 
 def _few_enough(num_tasks: int, label: str) -> None:

@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from taskorder.checks import Floats, number, positive_count, task_index
+from taskorder.checks import Floats, number, positive_count, seed_number, task_index, task_names
 from taskorder.linear.random_tasks import Sizes, sample_tasks
 from taskorder.linear.residual_descent import CHUNK_BYTES, boundary_errors
 from taskorder.machine import cores, one_blas_thread
-from taskorder.ordering.question import pose
+from taskorder.ordering.solver_input import checked_table
 from taskorder.records import Simulation, TaskSimulation
 from taskorder.stats import mean_and_sem
 from taskorder.theory.closed_form import task_errors
@@ -106,12 +106,10 @@ def simulate(
     >>> round(found.closed_form, 4), abs(found.simulated_mean - found.closed_form) < 0.05
     (0.0625, True)
     """
-    asked = pose(
-        similarity, output=output, weights=None, names=names, before=(), first=None, last=None, learned=(), seed=seed,
-        repair=repair,
-    )  # fmt: skip
-    C, Co = asked.similarity, asked.output
-    visits = [task_index(task, asked.names, "order") for task in order]
+    checked = checked_table(similarity, output, repair=repair)
+    C, Co = checked.similarity, checked.output
+    all_names, first_seed = task_names(names, len(C)), seed_number(seed)
+    visits = [task_index(task, all_names, "order") for task in order]
     if not visits:
         raise ValueError("`order` must name at least one task, got none.")
     count = positive_count(num_seeds, "num_seeds")
@@ -122,14 +120,14 @@ def simulate(
     for start in range(0, count, SEEDS_AT_ONCE):
         if report is not None and report(start, count) and found:
             break
-        jobs = [Job(C, [visits], asked.seed + k, Co) for k in range(start, min(count, start + SEEDS_AT_ONCE))]
+        jobs = [Job(C, [visits], first_seed + k, Co) for k in range(start, min(count, start + SEEDS_AT_ONCE))]
         found += [errors[0] for errors in simulated_errors(jobs, sizes, steps=steps, learning_rate=rate)]
     table = np.array(found)
     means, sems = mean_and_sem(table)
     mean, sem = mean_and_sem(table.sum(axis=1))
     return Simulation(
         order=tuple(visits),
-        names=asked.names,
+        names=all_names,
         simulated_mean=float(mean),
         simulated_sem=_known(sem),
         closed_form=float(closed.sum()),
@@ -137,13 +135,13 @@ def simulate(
         finite_form=_finite_form(C, visits, Co, sizes),
         per_task=tuple(
             TaskSimulation(name, float(a), _known(b), float(c), float(d))
-            for name, a, b, c, d in zip(asked.names, means, sems, closed, stopped, strict=True)
+            for name, a, b, c, d in zip(all_names, means, sems, closed, stopped, strict=True)
         ),
         num_seeds=len(table),
-        seed=asked.seed,
+        seed=first_seed,
         steps=None if steps is None else int(steps),
         learning_rate=rate,
-        notes=(*asked.notes, *_size_notes(len(visits), sizes)),
+        notes=(*checked.notes, *_size_notes(len(visits), sizes)),
         **asdict(sizes),
     )
 

@@ -10,13 +10,14 @@ from numpy.typing import ArrayLike
 
 from taskorder import checks
 from taskorder.checks import Floats, Ints
+from taskorder.constraints import TaskName
 from taskorder.ordering.clock import Clock, Watch
 from taskorder.ordering.listing import all_orders
 from taskorder.ordering.optimum import LISTED, allowed
 from taskorder.ordering.problem import Problem
-from taskorder.ordering.question import TaskName, pose
 from taskorder.ordering.sampling import UNEVEN, is_uniform, random_orders
 from taskorder.ordering.solve import RULES
+from taskorder.ordering.solver_input import solver_input
 from taskorder.records import Comparison, RuleScore
 
 STATE = 20_000_000
@@ -55,47 +56,47 @@ def compare(
     count = checks.whole(num_random)
     if count is None or count < 2:
         raise ValueError(f"`num_random` must be an integer of at least 2, got {num_random!r}.")
-    question = pose(
+    inputs = solver_input(
         similarity, output=output, weights=weights, names=names, before=before, first=first, last=last,
         learned=learned, seed=seed, repair=repair,
     )  # fmt: skip
-    problem = question.problem()
-    errors, exact = random_errors(problem, count, question.seed)
-    clock = Clock(checks.seconds_limit(time_limit), watch, unit=question.unit)
-    notes = [*question.notes]
+    problem = inputs.problem()
+    errors, exact = random_errors(problem, count, inputs.seed)
+    clock = Clock(checks.seconds_limit(time_limit), watch, unit=inputs.unit)
+    notes = [*inputs.table.notes]
     if not exact and not is_uniform(problem.precedes):
         notes.append(UNEVEN)
     if not exact and len(errors) < count:
         notes.append(f"{len(errors)} random orders instead of {count}: each takes O(P^2) steps")
-    place = {int(task): position for position, task in enumerate(problem.tasks)}
+    positions = {int(task): position for position, task in enumerate(problem.tasks)}
     scores = []
-    for rule, find in RULES.items():
+    for rule, choose in RULES.items():
         if rule == "random":
             continue  # the random statistics stand for it
         part = clock.share(0.6 if rule == "optimal" else 0.3, unit=-1.0 if rule == "worst" else 1.0)
         try:
             with clock.without_compilation():
-                answer = find(question, None, part)
+                chosen = choose(inputs, part)
         except ValueError as refusal:
             notes.append(f"{rule} is left out: {refusal}")
             continue
-        order = np.array([place[int(task)] for task in answer.order], np.int64)
+        order = np.array([positions[int(task)] for task in chosen.order], np.int64)
         error = max(0.0, problem.error(order))
-        rank, tasks = quantile(error, errors), tuple(answer.order.tolist())
-        complete = answer.proven or not part.cut
-        scores.append(RuleScore(rule, tasks, question.unit * error, rank, answer.proven, complete))
-        if rule in ("optimal", "worst") and not answer.proven:
+        rank, tasks = quantile(error, errors), tuple(chosen.order.tolist())
+        complete = chosen.proven or not part.cut
+        scores.append(RuleScore(rule, tasks, inputs.unit * error, rank, chosen.proven, complete))
+        if rule in ("optimal", "worst") and not chosen.proven:
             notes.append(f"{rule} is the {'best' if rule == 'optimal' else 'worst'} found, not proven")
     cut = [score.rule for score in scores if not score.complete]
     if cut:
         reason = "by request" if clock.stopped else "at the time limit"
         notes.append(f"stopped {reason} before these were finished: {', '.join(cut)}")
     scores.sort(key=lambda score: score.error)
-    errors = question.unit * np.maximum(errors, 0.0)
+    errors = inputs.unit * np.maximum(errors, 0.0)
     mean, std = float(errors.mean()), float(errors.std(ddof=0 if exact else 1))
     best, worst = min(scores[0].error, float(errors.min())), max(scores[-1].error, float(errors.max()))
     return Comparison(
-        names=question.names,
+        names=inputs.constraints.names,
         scores=tuple(scores),
         random_mean=mean,
         random_sem=0.0 if exact else std / math.sqrt(len(errors)),
@@ -104,7 +105,7 @@ def compare(
         random_exact=exact,
         best=best,
         worst=worst,
-        verdict=_verdict(scores, best, mean, worst, question.unit * float(question.weights.sum())),
+        verdict=_verdict(scores, best, mean, worst, inputs.unit * float(inputs.weights.sum())),
         notes=tuple(notes),
     )
 
@@ -139,10 +140,10 @@ def _verdict(scores: list[RuleScore], best: float, mean: float, worst: float, to
     if worst - best <= 1e-9 * total:
         return "Order does not matter here: every order ends with the same error."
     gain = (mean - best) / mean
-    found = (
+    which = (
         "the best order" if any(score.proven and score.error <= best for score in scores) else "the best order found"
     )
-    size = f"{found} ends with {100 * gain:.0f} % less error than a random one ({best:.4g} against {mean:.4g})"
+    size = f"{which} ends with {100 * gain:.0f} % less error than a random one ({best:.4g} against {mean:.4g})"
     if gain < 0.05 or mean - best < 0.001 * total:
         return f"Order hardly matters here: {size}."
     usable = [score for score in scores if score.rule not in ("optimal", "worst")]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from taskorder.checks import Floats, Ints
 from taskorder.machine import cores
 from taskorder.ordering.clock import Clock
-from taskorder.ordering.constraints import masks
+from taskorder.ordering.precedence import masks
 from taskorder.ordering.problem import Problem
 from taskorder.ordering.symmetry import symmetries
 

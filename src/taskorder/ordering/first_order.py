@@ -13,9 +13,8 @@ import math
 
 import numpy as np
 
-from taskorder.checks import Floats, Ints
+from taskorder.checks import Bools, Floats, Ints
 from taskorder.ordering.clock import Clock
-from taskorder.ordering.constraints import Bools
 from taskorder.ordering.rules import ascending, typicality
 from taskorder.theory.perturbation import perturbation
 

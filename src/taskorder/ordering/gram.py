@@ -19,8 +19,8 @@ import numpy as np
 from taskorder.checks import Floats, Ints
 from taskorder.machine import cores
 from taskorder.ordering.clock import Clock
-from taskorder.ordering.constraints import masks
 from taskorder.ordering.exact import Proof, tolerance
+from taskorder.ordering.precedence import masks
 from taskorder.ordering.problem import Problem
 from taskorder.ordering.symmetry import symmetries
 

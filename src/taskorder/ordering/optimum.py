@@ -9,9 +9,9 @@ import numpy as np
 from taskorder.checks import Floats, Ints
 from taskorder.machine import one_blas_thread
 from taskorder.ordering.clock import Clock
-from taskorder.ordering.constraints import components
 from taskorder.ordering.exact import MAX_EXACT, Proof, prove, tolerance
 from taskorder.ordering.gram import prove_general
+from taskorder.ordering.precedence import components
 from taskorder.ordering.problem import Problem
 
 LISTED = 8

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from taskorder.checks import Floats, Ints
+from taskorder.checks import Bools, Floats, Ints
 from taskorder.ordering.clock import Clock
-from taskorder.ordering.constraints import Bools, respects
+from taskorder.ordering.precedence import respects
 
 EXACT_SIZE = 20
 LOOKS_PER_TASK = 25_000

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from taskorder.checks import Floats, Ints
-from taskorder.ordering.constraints import Bools
+from taskorder.checks import Bools, Floats, Ints
 from taskorder.ordering.problem import Problem
 
 DECIMALS = 12

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from taskorder.checks import Ints
-from taskorder.ordering.constraints import Bools, components
+from taskorder.checks import Bools, Ints
+from taskorder.ordering.precedence import components
 
 DOWNSET_LIMIT = 20_000
 UNEVEN = "the constraints are too many to count: random orders are drawn step by step, not all equally likely"

@@ -19,7 +19,7 @@ import numpy as np
 
 from taskorder.checks import Ints
 from taskorder.ordering.clock import Clock
-from taskorder.ordering.constraints import masks
+from taskorder.ordering.precedence import masks
 from taskorder.ordering.problem import Problem
 from taskorder.ordering.rules import ascending, greedy
 from taskorder.ordering.walker import Walker

@@ -1,33 +1,32 @@
-"""One door: `solve(similarity, rule) -> Plan`."""
+"""`solve`: from a similarity matrix to a plan, by a rule."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from taskorder import checks
-from taskorder._version import __version__
-from taskorder.checks import Ints
+from taskorder.checks import Floats, Ints
+from taskorder.constraints import TaskName
 from taskorder.ordering import rules
 from taskorder.ordering.clock import Clock, Watch
 from taskorder.ordering.first_order import first_order
 from taskorder.ordering.optimum import LISTED
 from taskorder.ordering.path import path_rule
-from taskorder.ordering.question import Question, TaskName, pose
+from taskorder.ordering.plans import make_plan
 from taskorder.ordering.sampling import UNEVEN, is_uniform, random_order
-from taskorder.ordering.visits import extra_visits, minimize_visits, needed_visits
+from taskorder.ordering.solver_input import SolverInput, solver_input
+from taskorder.ordering.visits import minimize_visits
 from taskorder.records import Plan
-from taskorder.theory.closed_form import error_path
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What a rule found: task indices in visiting order, and what is known about them."""
+class RuleResult:
+    """The order that a rule chose, as task indices, and what is known about it."""
 
     order: Ints
     notes: tuple[str, ...] = ()
@@ -35,9 +34,11 @@ class Answer:
     proven: bool = False
 
 
-Rule = Callable[[Question, int | None, Clock], Answer]
-WITHOUT_WEIGHTS = ("periphery-to-core", "core-to-periphery", "first-order")
+Rule = Callable[[SolverInput, Clock], RuleResult]
+RULES_WITHOUT_WEIGHTS = ("periphery-to-core", "core-to-periphery", "first-order")
 """Rules that rank by similarity alone: `weights` must be left out with them."""
+RULES_WITH_REPEATS = ("optimal", "random", "worst")
+"""Rules that can visit a task more than once."""
 
 
 def solve(
@@ -45,7 +46,7 @@ def solve(
     rule: str = "optimal",
     *,
     output: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
+    weights: ArrayLike | Mapping[str, float] | None = None,
     names: Sequence[str] | None = None,
     before: Iterable[tuple[TaskName, TaskName]] = (),
     first: TaskName | None = None,
@@ -59,110 +60,135 @@ def solve(
 ) -> Plan:
     """The order in which to learn the tasks, by `rule`, with the error to expect.
 
-    similarity: P x P correlation matrix between tasks (repaired and reported if it is none; `repair=False` refuses).
-    rule: one of `RULES`. `optimal` minimizes the closed-form final error, `worst` maximizes it.
-    output: P x P output similarity Co; None for one shared readout (all ones).
-    weights: importance of each task's error.
-    before: pairs (a, b), a learned before b. first, last: fixed ends. Tasks are given by name or index.
-    learned: tasks already learned, in that order; the plan orders the rest.
-    visits: a budget of visits, at least one for each open task; the plan says where repeats pay.
-    time_limit: seconds (compiling kernels is not counted); None for as long as a proof takes, or past 62 open visits,
-    where no proof is tried, for as long as the search has plans. The same seed gives the same plan unless the time
-    limit cut the search short, which a note then says.
-    watch: called about ten times a second with (error, bound, seconds); a true answer stops the search.
+    Parameters
+    ----------
+    similarity
+        P x P correlation matrix between tasks. A matrix that is none is replaced by the nearest one, which a note in
+        the plan reports.
+    rule
+        One of optimal, periphery-to-core, core-to-periphery, max-path, min-path, first-order, greedy, random and worst.
+        `optimal` minimizes the error after the last task, `worst` maximizes it.
+    output
+        P x P output similarity; None for one shared readout (all ones).
+    weights
+        Importance of each task's error: one number for each task, or some by name, the others 1.
+    names
+        Names of the tasks; A, B, C, ... by default. In the options below, tasks are given by name or by index.
+    before
+        Pairs (a, b): a is learned before b.
+    first, last
+        The tasks at the two ends of the order.
+    learned
+        Tasks already learned, in that order; the plan orders the others.
+    visits
+        Visits in all, at least one for each open task; the plan says which tasks to visit again.
+    time_limit
+        Seconds for the search, without the time to compile kernels. None searches until the order is proven to be the
+        best; past 62 open visits, where no proof is tried, until the search ends by itself.
+    seed
+        Seed of the search. The same seed gives the same plan unless the time limit cut the search short, which a note
+        in the plan then says.
+    repair
+        False refuses a matrix that is no correlation matrix.
+    watch
+        Called about ten times a second with (error, bound, seconds); a true answer stops the search.
 
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    ValueError
+        If an argument is not valid, or no order keeps all constraints.
+
+    Examples
+    --------
     >>> from taskorder import chain
     >>> plan = solve(chain(5, 0.7))
     >>> " ".join(plan.named_order), round(plan.error, 4), plan.proven
     ('A E C D B', 0.0502, True)
+    >>> solve(chain(5, 0.7), "periphery-to-core", first="C").order
+    (2, 0, 4, 1, 3)
     """
     if rule not in RULES:
         raise ValueError(f"`rule` must be one of {', '.join(RULES)}, got {rule!r}.")
-    question = pose(
+    inputs = solver_input(
         similarity, output=output, weights=weights, names=names, before=before, first=first, last=last,
-        learned=learned, seed=seed, repair=repair,
+        learned=learned, visits=visits, seed=seed, repair=repair,
     )  # fmt: skip
-    _refuse(rule, question, visits)
+    return solve_input(inputs, rule, time_limit=time_limit, watch=watch, options={"repair": bool(repair)})
+
+
+def solve_input(
+    inputs: SolverInput,
+    rule: str,
+    *,
+    time_limit: float | None = 10.0,
+    watch: Watch | None = None,
+    options: Mapping[str, object] | None = None,
+) -> Plan:
+    """`solve` for checked input; `options` are further ones of the plan."""
+    _check_rule(rule, inputs)
     limit = checks.seconds_limit(time_limit)
-    clock = Clock(limit, watch, unit=-question.unit if rule == "worst" else question.unit)
-    with clock.without_compilation() if _compiled(rule, question, visits) else nullcontext():
-        answer = RULES[rule](question, visits, clock)
-    notes = [*question.notes, *answer.notes]
-    if (clock.cut or clock.left <= 0) and not answer.proven:
+    clock = Clock(limit, watch, unit=-inputs.unit if rule == "worst" else inputs.unit)
+    with clock.without_compilation() if _needs_kernels(rule, inputs) else nullcontext():
+        result = RULES[rule](inputs, clock)
+    notes = [*result.notes]
+    if (clock.cut or clock.left <= 0) and not result.proven:
         reason = "by request" if clock.stopped else "at the time limit"
         notes.append(f"stopped {reason} before the search was finished; a longer run may find a better order")
-    options = {
-        "rule": rule, "output": None if question.output is None else question.output.tolist(), **question.options,
-        "visits": None if visits is None else int(visits), "time_limit": limit if np.isfinite(limit) else None,
-        "seed": question.seed, "repair": bool(repair),
-    }  # fmt: skip
-    return plan_for(question, rule, answer, clock.seconds, options, tuple(notes))
-
-
-def plan_for(
-    question: Question, rule: str, answer: Answer, seconds: float, options: dict[str, Any], notes: tuple[str, ...]
-) -> Plan:
-    """The plan that an answer stands for, whoever gave it."""
-    whole = error_path(question.similarity, [*question.learned, *answer.order], question.output)
-    path = whole[len(question.learned) :]
-    error = question.unit * float(path[-1] @ question.weights)
-    bound = None if answer.bound is None or not np.isfinite(answer.bound) else question.unit * answer.bound
-    if answer.proven:
-        bound = error  # the same sum in another order of additions; a proof leaves no gap
-    elif bound is not None:
-        bound = max(bound, error) if rule == "worst" else max(0.0, min(bound, error))
-    return Plan(
-        order=tuple(int(task) for task in answer.order),
-        names=question.names,
-        error=error,
-        task_errors=tuple(path[-1].tolist()),
-        error_path=tuple(tuple(row.tolist()) for row in path),
-        rule=rule,
-        lower_bound=bound,
-        proven=answer.proven,
-        seconds=seconds,
-        options=options,
+    output = inputs.table.output
+    return make_plan(
+        inputs,
+        result.order.tolist(),
+        rule,
+        bound=result.bound,
+        proven=result.proven,
+        seconds=clock.seconds,
+        options={
+            "output": None if output is None else output.tolist(),
+            "time_limit": limit if np.isfinite(limit) else None,
+            "seed": inputs.seed,
+            "repair": True,
+            **(options or {}),
+        },
         notes=notes,
-        repair=question.repair,
-        similarity_digest=checks.digest(question.given),
-        version=__version__,
     )
 
 
-def _refuse(rule: str, question: Question, visits: int | None) -> None:
-    """Say no, with the reason, to an option that a rule cannot obey."""
-    only_similarity = rule in ("periphery-to-core", "core-to-periphery")
-    if question.weighted and rule in WITHOUT_WEIGHTS:
+def _check_rule(rule: str, inputs: SolverInput) -> None:
+    """Refuse, with the reason, an option that a rule cannot obey."""
+    output = inputs.table.output
+    if inputs.constraints.weights is not None and rule in RULES_WITHOUT_WEIGHTS:
         raise ValueError(
             f"`weights` must be left out with rule '{rule}', which ranks by similarity alone. "
             "Use rule 'optimal', or `compare` for this rule's weighted error."
         )
-    if question.output is not None and only_similarity:
+    if output is not None and rule in ("periphery-to-core", "core-to-periphery"):
         raise ValueError(
             f"`output` must be left out with rule '{rule}', which ranks by input similarity alone. "
             "Use rule 'optimal', or `compare` for this rule's error under an output similarity."
         )
-    if question.output is not None and rule == "first-order" and _uniform(question.output) is None:
+    if output is not None and rule == "first-order" and _uniform_entry(output) is None:
         raise ValueError(
             "`output` must be the same for all pairs with rule 'first-order', whose theory knows only one rho_out. "
             "Use rule 'optimal'."
         )
-    if visits is not None:
-        extra = extra_visits(visits, question)
-        if extra and rule not in ("optimal", "random", "worst"):
-            raise ValueError(
-                f"`visits` must be left out with rule '{rule}', which visits each task once. Use rule 'optimal'."
-            )
+    if inputs.constraints.num_repeats and rule not in RULES_WITH_REPEATS:
+        raise ValueError(
+            f"`visits` must be left out with rule '{rule}', which visits each task once. Use rule 'optimal'."
+        )
 
 
-def _compiled(rule: str, question: Question, visits: int | None) -> bool:
+def _needs_kernels(rule: str, inputs: SolverInput) -> bool:
     """Whether the rule will need compiled kernels; numba is not even imported where it will not."""
     if rule in ("optimal", "worst"):
-        return question.num_open + extra_visits(visits, question) > LISTED
+        return inputs.constraints.num_open + inputs.constraints.num_repeats > LISTED
     return rule in ("max-path", "min-path", "first-order")
 
 
-def _uniform(output: np.ndarray) -> float | None:
+def _uniform_entry(output: Floats) -> float | None:
     """The one off-diagonal value of Co, if there is one."""
     off = output[~np.eye(len(output), dtype=bool)]
     if off.size == 0:
@@ -173,60 +199,61 @@ def _uniform(output: np.ndarray) -> float | None:
 def _extreme(sign: int) -> Rule:
     """Minimize (1) or maximize (-1) the closed-form error."""
 
-    def rule(question: Question, visits: int | None, clock: Clock) -> Answer:
-        proof, tasks, notes = minimize_visits(question, visits, sign, clock)
-        return Answer(tasks, notes, sign * proof.bound, proof.complete)
+    def rule(inputs: SolverInput, clock: Clock) -> RuleResult:
+        proof, order, notes = minimize_visits(inputs, sign, clock)
+        return RuleResult(order, notes, sign * proof.bound, proof.complete)
 
     return rule
 
 
-def _periphery_to_core(question: Question, visits: int | None, clock: Clock) -> Answer:
-    problem = question.problem()
-    return Answer(problem.tasks[rules.periphery_to_core(question.given, problem.tasks, problem.precedes)])
+def _periphery_to_core(inputs: SolverInput, clock: Clock) -> RuleResult:
+    problem = inputs.problem()
+    return RuleResult(problem.tasks[rules.periphery_to_core(inputs.table.given, problem.tasks, problem.precedes)])
 
 
-def _core_to_periphery(question: Question, visits: int | None, clock: Clock) -> Answer:
-    problem = question.problem()
-    return Answer(problem.tasks[rules.core_to_periphery(question.given, problem.tasks, problem.precedes)])
+def _core_to_periphery(inputs: SolverInput, clock: Clock) -> RuleResult:
+    problem = inputs.problem()
+    return RuleResult(problem.tasks[rules.core_to_periphery(inputs.table.given, problem.tasks, problem.precedes)])
 
 
 def _path(longest: bool) -> Rule:
-    def rule(question: Question, visits: int | None, clock: Clock) -> Answer:
-        problem = question.problem()
-        after = int(question.learned[-1]) if len(question.learned) else None
+    def rule(inputs: SolverInput, clock: Clock) -> RuleResult:
+        problem = inputs.problem()
         order, note = path_rule(
-            question.given, problem.tasks, problem.precedes, problem.error,
-            after=after, longest=longest, seed=question.seed, clock=clock,
+            inputs.table.given, problem.tasks, problem.precedes, problem.error,
+            after=next(reversed(inputs.constraints.learned), None), longest=longest, seed=inputs.seed, clock=clock,
         )  # fmt: skip
-        if question.weighted or question.output is not None:
+        if inputs.constraints.weights is not None or inputs.table.output is not None:
             note += "; weights and output similarity only choose between the two directions of a path"
-        return Answer(problem.tasks[order], (note,))
+        return RuleResult(problem.tasks[order], (note,))
 
     return rule
 
 
-def _first_order(question: Question, visits: int | None, clock: Clock) -> Answer:
-    problem = question.problem()
-    rho_out = 1.0 if question.output is None else _uniform(question.output)
+def _first_order(inputs: SolverInput, clock: Clock) -> RuleResult:
+    problem = inputs.problem()
+    rho_out = 1.0 if inputs.table.output is None else _uniform_entry(inputs.table.output)
     order, _, exact = first_order(
-        question.given, problem.tasks, problem.precedes, rho_out=1.0 if rho_out is None else rho_out,
-        learned=question.learned, seed=question.seed, clock=clock,
+        inputs.table.given, problem.tasks, problem.precedes, rho_out=1.0 if rho_out is None else rho_out,
+        learned=np.array(inputs.constraints.learned, dtype=np.int64), seed=inputs.seed, clock=clock,
     )  # fmt: skip
-    return Answer(problem.tasks[order], () if exact else ("the first-order objective was minimized by local search",))
+    notes = () if exact else ("the first-order objective was minimized by local search",)
+    return RuleResult(problem.tasks[order], notes)
 
 
-def _greedy(question: Question, visits: int | None, clock: Clock) -> Answer:
-    problem = question.problem()
-    return Answer(problem.tasks[rules.greedy(problem)])
+def _greedy(inputs: SolverInput, clock: Clock) -> RuleResult:
+    problem = inputs.problem()
+    return RuleResult(problem.tasks[rules.greedy(problem)])
 
 
-def _random(question: Question, visits: int | None, clock: Clock) -> Answer:
-    rng = np.random.default_rng(question.seed)
-    extra = extra_visits(visits, question)
-    needed = list(needed_visits(question)) if extra else []
-    problem = question.problem([*needed, *rng.integers(len(question.names), size=extra - len(needed)).tolist()])
+def _random(inputs: SolverInput, clock: Clock) -> RuleResult:
+    rng = np.random.default_rng(inputs.seed)
+    constraints = inputs.constraints
+    required = constraints.required_repeats
+    drawn = rng.integers(len(constraints.names), size=constraints.num_repeats - len(required)).tolist()
+    problem = inputs.problem([*required, *drawn])
     notes = () if is_uniform(problem.precedes) else (UNEVEN,)
-    return Answer(problem.tasks[random_order(problem.precedes, rng)], notes)
+    return RuleResult(problem.tasks[random_order(problem.precedes, rng)], notes)
 
 
 RULES: dict[str, Rule] = {

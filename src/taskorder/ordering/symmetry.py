@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from taskorder.checks import Floats, Ints
-from taskorder.ordering.constraints import Bools
+from taskorder.checks import Bools, Floats, Ints
 from taskorder.ordering.problem import Problem
 
 MAX_SYMMETRIES = 2048

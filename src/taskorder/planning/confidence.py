@@ -19,13 +19,12 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from taskorder.checks import Floats, Ints
+from taskorder.constraints import Constraints
+from taskorder.planning.choice import Order, combined_score, compared_orders
 from taskorder.planning.pilot import TransferTable
 from taskorder.planning.rehearsal import Rehearsal
-from taskorder.planning.score import combined_score
-from taskorder.planning.wishes import Wishes
 from taskorder.records import Confidence
 
-Order = tuple[int, ...]
 MATTERS, NOISY, FINE = "order matters", "too noisy to say", "any order is fine"
 SMALLEST_GAIN = 0.01
 """One point of accuracy, or 1 % of the predicted error: whatever is surely smaller does not matter to anybody."""
@@ -58,10 +57,12 @@ class Evidence(Protocol):
         """How many seeds, and how many examples of each task, if single examples are known."""
 
 
-def confidence(evidence: Evidence, chosen: Order, wishes: Wishes, *, draws: int = 200, seed: int = 0) -> Confidence:
+def confidence(
+    evidence: Evidence, chosen: Order, constraints: Constraints, *, draws: int = 200, seed: int = 0
+) -> Confidence:
     """How sure the order `chosen` is among those that are allowed; `draws` halves and as many bootstrap draws."""
     rng = np.random.default_rng(seed)
-    compared = wishes.orders(rng)
+    compared = compared_orders(constraints, rng)
     beaten, gains, spreads = [], [], []
     for _ in range(draws):
         first, second = (evidence.view(*part) for part in halves(evidence.sizes(), rng))
@@ -128,13 +129,13 @@ class RehearsalEvidence:
         rehearsal: Rehearsal,
         table: TransferTable,
         front: Callable[[Iterable[int]], Sequence[int]],
-        wishes: Wishes,
+        constraints: Constraints,
     ) -> None:
         self.rehearsal = rehearsal
         self.table = table
-        self.wishes = wishes
-        self.orders = rehearsal.candidates(front, wishes.may_end)
-        self.reference = wishes.orders(np.random.default_rng(0))
+        self.constraints = constraints
+        self.orders = rehearsal.candidates(front, constraints.allows_ending)
+        self.reference = compared_orders(constraints, np.random.default_rng(0))
         self.unit = "score" if rehearsal.accuracy is None else "accuracy"
 
     def sizes(self) -> tuple[int, tuple[int, ...] | None]:
@@ -149,7 +150,7 @@ class RehearsalEvidence:
         same = len(self.table.seeds) == self.rehearsal.num_seeds
         alone = self.table.drawn(seeds if same else np.arange(len(self.table.seeds)), examples)
         similarity = alone.similarity()
-        learned, weights = self.wishes.learned, self.wishes.weights
+        learned, weights = self.constraints.learned, self.constraints.weights
 
         def choose() -> Order:
             scores = combined_score(self.rehearsal, values, similarity, self.orders, self.reference, learned, weights)

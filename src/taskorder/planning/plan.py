@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext
@@ -14,13 +13,26 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from taskorder.checks import Floats, positive_count, seed_number, whole
+from taskorder.constraints import Constraints
 from taskorder.learners.orders import Beginning, Report, learn_orders
 from taskorder.learners.protocol import Learner, Model, is_learner
-from taskorder.ordering.solve import RULES, WITHOUT_WEIGHTS, solve
+from taskorder.ordering.plans import make_plan
+from taskorder.ordering.solve import RULES, RULES_WITHOUT_WEIGHTS, solve_input
+from taskorder.ordering.solver_input import SolverInput, checked_table
 from taskorder.planning.applicability import cautions
 from taskorder.planning.budget import Budget, budget_of
-from taskorder.planning.choice import AUTO, FEW, REHEARSAL, auto_rule, predicted_errors, rule_order, similarity_rule
-from taskorder.planning.choice import RULES as COMPARED
+from taskorder.planning.choice import (
+    ALTERNATIVE_RULES,
+    AUTO,
+    MAX_REHEARSED,
+    REHEARSAL,
+    auto_rule,
+    combined_score,
+    compared_orders,
+    predicted_errors,
+    rule_order,
+    similarity_rule,
+)
 from taskorder.planning.confidence import (
     Evidence,
     RehearsalEvidence,
@@ -29,8 +41,6 @@ from taskorder.planning.confidence import (
 )
 from taskorder.planning.pilot import TransferTable, label_notes, pilot_sample
 from taskorder.planning.rehearsal import Found, Rehearsal, rehearse
-from taskorder.planning.score import combined_score
-from taskorder.planning.wishes import Wishes, checked_wishes
 from taskorder.records import Alternative, Plan
 from taskorder.runs.store import Store
 from taskorder.tables.loss_ratios import clip_similarity
@@ -114,20 +124,24 @@ def study(
         raise ValueError(f"`draws` must be a whole number of resamples, or 0 for no confidence, got {draws!r}.")
     aligned = align(tasks)
     names = tuple(task.name for task in aligned)
-    wishes = checked_wishes(names, learned=learned, before=before, first=first, last=last, weights=weights)
-    if wishes.weights is not None and rule in WITHOUT_WEIGHTS:
+    constraints = Constraints.of(
+        len(names), names=names, learned=learned, before=before, first=first, last=last, weights=weights
+    )
+    if not constraints.num_open:
+        raise ValueError("`learned` must leave at least one task to order, got all of them.")
+    if constraints.weights is not None and rule in RULES_WITHOUT_WEIGHTS:
         raise ValueError(
             f"`weights` must be left out with rule '{rule}', which ranks by similarity alone. "
             f"Use rule '{REHEARSAL}' or 'optimal'."
         )
-    if model is not None and not wishes.learned:
+    if model is not None and not constraints.learned:
         raise ValueError("`learned` must name the tasks that `model` has learned, got none.")
     chosen_seeds = tuple(range(positive_count(seeds, "seeds")))
     limits = budget_of(budget)
     notes = [*label_notes(aligned), *filter(None, [getattr(learner, "note", "")])]
     sample = pilot_sample(aligned, pilot, drawn_with, keep_eval=False) if aligned[0].has_data else aligned
     with nullcontext() if store is None else Store(store) as kept:
-        table, rehearsal = _measured(sample, learner, chosen_seeds, rule, limits, wishes, model, kept, report)
+        table, rehearsal = _measured(sample, learner, chosen_seeds, rule, limits, constraints, model, kept, report)
     similarity, raised = clip_similarity(table.similarity())
     if raised:
         notes.append(f"{raised} pair{'s' if raised > 1 else ''} of tasks with similarity below -1: taken as -1")
@@ -138,27 +152,27 @@ def study(
     evidence: Evidence
     if named == REHEARSAL:
         assert rehearsal is not None
-        made, evidence = _by_rehearsal(rehearsal, table, similarity, wishes)
+        made, evidence = _by_rehearsal(rehearsal, table, similarity, constraints)
     else:
-        made, evidence = _by_rule(named, table, similarity, wishes)
-        resamples = min(resamples, SLOW_DRAWS) if len(names) > FEW + 1 and named in SEARCHES else resamples
+        made, evidence = _by_rule(named, table, similarity, constraints)
+        resamples = min(resamples, SLOW_DRAWS) if len(names) > MAX_REHEARSED + 1 and named in SEARCHES else resamples
     sure = None
-    if len(wishes.places) > 1 and wishes.leave_one:
+    if constraints.num_open > 1 and constraints.fixes_order:
         notes.append("the constraints leave only one order: there is nothing to choose")
-    elif resamples and len(wishes.places) > 1:
-        sure = confidence(evidence, made.order, wishes, draws=resamples, seed=drawn_with)
+    elif resamples and constraints.num_open > 1:
+        sure = confidence(evidence, made.order, constraints, draws=resamples, seed=drawn_with)
     made = replace(
         made,
         notes=(*notes, *made.notes),
-        expected=_expected(rehearsal, [made.order], wishes)[0],
-        regret=_regret(made, similarity, wishes),
+        expected=_expected(rehearsal, [made.order], constraints)[0],
+        regret=_regret(made, similarity, constraints),
         confidence=sure,
         warnings=cautions(sample, table, rehearsal),
-        alternatives=_alternatives(similarity, rehearsal, wishes),
+        alternatives=_alternatives(similarity, rehearsal, constraints),
         seconds=time.perf_counter() - clock,
         options={
-            **made.options, "rule": rule, "before": [[names[a], names[b]] for a, b in wishes.before],
-            "pilot": _plain(pilot), "seeds": len(table.seeds), "budget": _plain(budget), "sample_seed": drawn_with,
+            **made.options, "rule": rule, "pilot": _plain(pilot), "seeds": len(table.seeds),
+            "budget": _plain(budget), "sample_seed": drawn_with,
             "draws": resamples, "from_model": model is not None,
         },
     )  # fmt: skip
@@ -171,29 +185,28 @@ def _plain(value: Any) -> Any:
 
 
 def _by_rehearsal(
-    rehearsal: Rehearsal, table: TransferTable, similarity: Floats, wishes: Wishes
+    rehearsal: Rehearsal, table: TransferTable, similarity: Floats, constraints: Constraints
 ) -> tuple[Plan, Evidence]:
     """The plan with the best combined score, and what it rests on."""
-    base = _base(similarity, wishes)
-    evidence = RehearsalEvidence(rehearsal, table, lambda rest: _as_in(base, rest), wishes)
+    base = _base(similarity, constraints)
+    evidence = RehearsalEvidence(rehearsal, table, lambda rest: _as_in(base, rest), constraints)
     counts = evidence.sizes()[1]
     everything = None if counts is None else [np.arange(count) for count in counts]
     order = evidence.view(np.arange(rehearsal.num_seeds), everything).choose()
-    # every task before the next one: no other order is left, and the plan gets its predicted errors
-    chain = list(itertools.pairwise(order))
-    made = solve(similarity, "greedy", names=table.names, **{**wishes.options(), "before": chain})
     seeds = "1 seed" if rehearsal.num_seeds == 1 else f"{rehearsal.num_seeds} seeds"
     note = f"rehearsed {rehearsal.level} with {seeds} in {rehearsal.fits} fits"
-    return replace(made, rule=REHEARSAL, notes=(note, *made.notes)), evidence
+    defaults = {"output": None, "time_limit": 10.0, "seed": 0, "repair": True}  # those of `solve`
+    made = make_plan(SolverInput(checked_table(similarity), constraints), order, REHEARSAL, options=defaults)
+    return replace(made, notes=(note, *made.notes)), evidence
 
 
-def _by_rule(rule: str, table: TransferTable, similarity: Floats, wishes: Wishes) -> tuple[Plan, Evidence]:
+def _by_rule(rule: str, table: TransferTable, similarity: Floats, constraints: Constraints) -> tuple[Plan, Evidence]:
     """The plan of a rule on the similarity, and what it rests on."""
-    made = solve(similarity, rule, names=table.names, **wishes.options())
+    made = solve_input(SolverInput(checked_table(similarity), constraints), rule)
     evidence = SimilarityEvidence(
         table,
-        lambda found: rule_order(found, rule, **wishes.options()),
-        lambda found, orders: predicted_errors(found, orders, wishes.learned, wishes.weights),
+        lambda drawn: rule_order(drawn, rule, constraints),
+        lambda drawn, orders: predicted_errors(drawn, orders, constraints.learned, constraints.weights),
     )
     return made, evidence
 
@@ -204,16 +217,16 @@ def _measured(
     seeds: tuple[int, ...],
     rule: str,
     limits: Budget,
-    wishes: Wishes,
+    constraints: Constraints,
     model: Model | None,
     store: Store | None,
     report: Report | None,
 ) -> tuple[TransferTable, Rehearsal | None]:
     """The transfer table, and the rehearsal where the rule needs one."""
     names = [task.name for task in sample]
-    wanted = rule == REHEARSAL or (rule == AUTO and len(sample) <= FEW)
+    wanted = rule == REHEARSAL or (rule == AUTO and len(sample) <= MAX_REHEARSED)
     singles = [(place,) for place in range(len(sample))]
-    if not wanted or wishes.learned:
+    if not wanted or constraints.learned:
         alone = learn_orders(learner, sample, singles, seeds, store=store, report=report, examples=True)
         table = TransferTable.from_scores(names, alone, seeds)
         if not wanted:
@@ -222,53 +235,57 @@ def _measured(
         seeds, store = seeds[:1], None  # the model is what it is: other seeds would change nothing
 
     def rank(made: Rehearsal, found: list[Found], endings: list[Beginning]) -> Floats:
-        known = table if wishes.learned else TransferTable.from_scores(names, found, seeds[: made.num_seeds])
+        known = table if constraints.learned else TransferTable.from_scores(names, found, seeds[: made.num_seeds])
         similarity = known.similarity()
-        base = _base(similarity, wishes)
+        base = _base(similarity, constraints)
         orders = [(*_as_in(base, set(made.places) - set(ending)), *ending) for ending in endings]
-        reference = wishes.orders(np.random.default_rng(0))
+        reference = compared_orders(constraints, np.random.default_rng(0))
         values = made.values.mean(axis=0)
-        return combined_score(made, values, similarity, orders, reference, wishes.learned, wishes.weights)
+        return combined_score(made, values, similarity, orders, reference, constraints.learned, constraints.weights)
 
     rehearsal, found, allowed = rehearse(
-        sample, learner, seeds, fits=limits.fits, seconds=limits.seconds, learned=wishes.learned, start=model,
-        rank=rank, may_end=wishes.may_end, store=store, report=report,
+        sample, learner, seeds, fits=limits.fits, seconds=limits.seconds, learned=constraints.learned, start=model,
+        rank=rank, may_end=constraints.allows_ending, store=store, report=report,
     )  # fmt: skip
-    if not wishes.learned:
+    if not constraints.learned:
         table = TransferTable.from_scores(names, found, allowed)
     return table, rehearsal
 
 
-def _base(similarity: Floats, wishes: Wishes) -> tuple[int, ...]:
+def _base(similarity: Floats, constraints: Constraints) -> tuple[int, ...]:
     """An allowed order by the similarity alone, for the beginnings that were not rehearsed."""
     rule, _ = similarity_rule(len(similarity))
-    return rule_order(similarity, rule, **wishes.options(rule))
+    return rule_order(similarity, rule, constraints)
 
 
-def _regret(made: Plan, similarity: Floats, wishes: Wishes) -> float | None:
+def _regret(made: Plan, similarity: Floats, constraints: Constraints) -> float | None:
     """How much smaller the error of the best order would be, had nothing been learned."""
-    if not wishes.learned:
+    if not constraints.learned:
         return None
-    return max(0.0, made.error - solve(similarity, "optimal", **wishes.from_the_start().options()).error)
+    # `first` was about the next task and does not hold from the start
+    from_start = replace(constraints, learned=(), first=None)
+    return max(0.0, made.error - solve_input(SolverInput(checked_table(similarity), from_start), "optimal").error)
 
 
-def _alternatives(similarity: Floats, rehearsal: Rehearsal | None, wishes: Wishes) -> tuple[Alternative, ...]:
+def _alternatives(similarity: Floats, rehearsal: Rehearsal | None, constraints: Constraints) -> tuple[Alternative, ...]:
     """What the other rules would choose."""
-    orders = [rule_order(similarity, rule, **wishes.options(rule)) for rule in COMPARED]
-    errors = predicted_errors(similarity, orders, wishes.learned, wishes.weights).tolist()
-    scores = _expected(rehearsal, orders, wishes)
+    orders = [rule_order(similarity, rule, constraints) for rule in ALTERNATIVE_RULES]
+    errors = predicted_errors(similarity, orders, constraints.learned, constraints.weights).tolist()
+    scores = _expected(rehearsal, orders, constraints)
     return tuple(
         Alternative(rule, order, error, score)
-        for rule, order, error, score in zip(COMPARED, orders, errors, scores, strict=True)
+        for rule, order, error, score in zip(ALTERNATIVE_RULES, orders, errors, scores, strict=True)
     )
 
 
-def _expected(rehearsal: Rehearsal | None, orders: Sequence[Sequence[int]], wishes: Wishes) -> list[float | None]:
+def _expected(
+    rehearsal: Rehearsal | None, orders: Sequence[Sequence[int]], constraints: Constraints
+) -> list[float | None]:
     """What was rehearsed of each order; None where it was not."""
     if rehearsal is None:
         return [None] * len(orders)
     told = rehearsal.told.mean(axis=0)
-    scores = rehearsal.score([tuple(order) for order in orders], told, None, wishes.weights)
+    scores = rehearsal.score([tuple(order) for order in orders], told, None, constraints.weights)
     return [None if np.isnan(score) else score for score in scores.tolist()]
 
 

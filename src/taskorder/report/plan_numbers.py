@@ -15,7 +15,7 @@ from taskorder.checks import Floats, Ints
 from taskorder.ordering.clock import Watch
 from taskorder.ordering.compare import compare, random_draw
 from taskorder.ordering.problem import Problem
-from taskorder.ordering.question import Question, pose
+from taskorder.ordering.solver_input import SolverInput, solver_input
 from taskorder.records import Comparison, Plan
 from taskorder.report.embedding import task_map
 from taskorder.report.sensitivity import pair_derivatives
@@ -158,19 +158,19 @@ def _surroundings(plan: Plan, similarity: Floats, time_limit: float | None, watc
         )
     options = asked(plan)
     comparison = compare(matrix, names=plan.names, num_random=NUM_RANDOM, time_limit=time_limit, watch=watch, **options)
-    question = pose(matrix, names=plan.names, **options)
-    paths = question.unit * _random_paths(question)
-    learned, weights = question.learned.tolist(), question.unit * question.weights
-    places, shown = task_map(question.similarity)
+    inputs = solver_input(matrix, names=plan.names, **options)
+    paths = inputs.unit * _random_paths(inputs)
+    learned, weights = list(inputs.constraints.learned), inputs.unit * inputs.weights
+    places, shown = task_map(inputs.table.similarity)
     return Surroundings(
         comparison=comparison,
         similarity=matrix,
-        rivals={score.rule: _totals(question, score.order) for score in comparison.scores},
+        rivals={score.rule: _totals(inputs, score.order) for score in comparison.scores},
         random_errors=np.sort(paths[:, -1]),
         band=np.quantile(paths, QUANTILES, axis=0),
         places=places,
         shown=shown,
-        slopes=pair_derivatives(question.similarity, [*learned, *plan.order], question.output, weights),
+        slopes=pair_derivatives(inputs.table.similarity, [*learned, *plan.order], inputs.table.output, weights),
     )
 
 
@@ -181,16 +181,16 @@ def asked(plan: Plan) -> dict[str, Any]:
     return {**found, "before": [tuple(pair) for pair in found["before"]]}
 
 
-def _totals(question: Question, order: tuple[int, ...]) -> Floats:
-    learned = question.learned.tolist()
-    path = error_path(question.similarity, [*learned, *order], question.output)[len(learned) :]
-    return np.asarray(question.unit * (path @ question.weights))
+def _totals(inputs: SolverInput, order: tuple[int, ...]) -> Floats:
+    learned = list(inputs.constraints.learned)
+    path = error_path(inputs.table.similarity, [*learned, *order], inputs.table.output)[len(learned) :]
+    return np.asarray(inputs.unit * (path @ inputs.weights))
 
 
-def _random_paths(question: Question) -> Floats:
+def _random_paths(inputs: SolverInput) -> Floats:
     """(orders, n + 1) error after every step of the orders that `compare` takes for random: the same draw."""
-    problem = question.problem()
-    return np.concatenate([_paths(problem, orders) for orders in random_draw(problem, NUM_RANDOM, question.seed)[0]])
+    problem = inputs.problem()
+    return np.concatenate([_paths(problem, orders) for orders in random_draw(problem, NUM_RANDOM, inputs.seed)[0]])
 
 
 def _paths(problem: Problem, orders: Ints) -> Floats:

@@ -5,12 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
+from taskorder.constraints import Constraints
 from taskorder.learners import CallableLearner
-from taskorder.ordering.solve import RULES, WITHOUT_WEIGHTS
-from taskorder.planning.choice import predicted_errors
+from taskorder.ordering.solve import RULES, RULES_WITHOUT_WEIGHTS
+from taskorder.planning.choice import compared_orders, predicted_errors, typicality_late
 from taskorder.planning.plan import plan, study
-from taskorder.planning.score import typicality_late
-from taskorder.planning.wishes import checked_wishes
 from taskorder.records import Plan
 from taskorder.theory.graphs import chain
 
@@ -29,7 +28,7 @@ def keeps(order, before=(), first=None, last=None):
     )
 
 
-WISHES = [
+CONSTRAINTS = [
     {"before": [("E", "A"), ("D", "A")]},
     {"first": "C"},
     {"last": "C"},
@@ -37,38 +36,38 @@ WISHES = [
 ]
 
 
-@pytest.mark.parametrize("wish", WISHES)
+@pytest.mark.parametrize("constraints", CONSTRAINTS)
 @pytest.mark.parametrize("rule", EVERY)
-def test_every_rule_keeps_what_was_asked(rule, wish):
-    found = plan(names(), black_box(chain(5, 0.6), noise=0.1), rule=rule, seeds=2, draws=5, **wish)
-    allowed = [order for order in itertools.permutations(range(5)) if keeps(order, **wish)]
+def test_every_rule_keeps_what_was_asked(rule, constraints):
+    found = plan(names(), black_box(chain(5, 0.6), noise=0.1), rule=rule, seeds=2, draws=5, **constraints)
+    allowed = [order for order in itertools.permutations(range(5)) if keeps(order, **constraints)]
     assert found.order in allowed
     assert {one.order for one in found.alternatives} <= set(allowed)
     assert set(found.confidence.as_good) <= set(allowed)
     assert found.confidence.num_orders == len(allowed)
-    assert [tuple(pair) for pair in found.options["before"]] == wish.get("before", [])
-    assert (found.options["first"], found.options["last"]) == (wish.get("first"), wish.get("last"))
+    assert [tuple(pair) for pair in found.options["before"]] == constraints.get("before", [])
+    assert (found.options["first"], found.options["last"]) == (constraints.get("first"), constraints.get("last"))
     assert Plan.from_json(found.to_json()) == found
 
 
 @pytest.mark.parametrize("rule", EVERY)
-def test_wishes_hold_after_tasks_already_learned(rule):
-    wish = {"before": [("B", "A"), ("D", "C")], "last": "C"}
-    found = plan(names(), black_box(chain(5, 0.6)), rule=rule, seeds=1, draws=5, learned=["B"], **wish)
+def test_constraints_hold_after_tasks_already_learned(rule):
+    constraints = {"before": [("B", "A"), ("D", "C")], "last": "C"}
+    found = plan(names(), black_box(chain(5, 0.6)), rule=rule, seeds=1, draws=5, learned=["B"], **constraints)
     assert sorted(found.order) == [0, 2, 3, 4]
-    assert keeps(found.order, **wish)
+    assert keeps(found.order, **constraints)
     assert found.regret >= 0
 
 
 @pytest.mark.parametrize(("count", "budget"), [(5, 5), (5, 25), (5, 325), (7, 49), (8, 600), (8, 1500)])
 def test_rehearsal_keeps_them_and_its_budget_however_far_it_goes(count, budget):
-    wish = {"before": [("A", "B"), ("C", "B"), ("B", "E")], "first": "D"}
+    constraints = {"before": [("A", "B"), ("C", "B"), ("B", "E")], "first": "D"}
     C = chain(count, 0.6)
     how = {"rule": "rehearsal", "seeds": 1, "budget": budget}
-    found = study(names(count), black_box(C, noise=0.05), draws=5, **how, **wish)
+    found = study(names(count), black_box(C, noise=0.05), draws=5, **how, **constraints)
     free = study(names(count), black_box(C, noise=0.05), draws=0, **how)
-    assert keeps(found.plan.order, **wish)
-    assert all(keeps(order, **wish) for order in found.plan.confidence.as_good)
+    assert keeps(found.plan.order, **constraints)
+    assert all(keeps(order, **constraints) for order in found.plan.confidence.as_good)
     assert found.plan.expected is not None
     assert found.rehearsal.fits <= budget
     levels = ("tasks", "pairs", "beam", "orders")
@@ -85,10 +84,10 @@ def test_fewer_orders_take_fewer_fits():
 
 
 def test_the_best_allowed_order_by_score_is_chosen():
-    wish = {"before": [("E", "A")], "last": "B"}
+    constraints = {"before": [("E", "A")], "last": "B"}
     free = study(names(), black_box(chain(5, 0.6)), rule="optimal", seeds=1, draws=0)
-    tied = study(names(), black_box(chain(5, 0.6)), rule="optimal", seeds=1, draws=0, **wish)
-    allowed = [order for order in itertools.permutations(range(5)) if keeps(order, **wish)]
+    tied = study(names(), black_box(chain(5, 0.6)), rule="optimal", seeds=1, draws=0, **constraints)
+    allowed = [order for order in itertools.permutations(range(5)) if keeps(order, **constraints)]
     assert tied.plan.error == pytest.approx(predicted_errors(chain(5, 0.6), allowed).min(), rel=1e-6)
     assert tied.plan.error >= free.plan.error
 
@@ -141,7 +140,7 @@ def test_typicality_by_weights_is_the_plain_one_but_for_a_constant():
     assert orders[int(late.argmax())] == (0, 1, 2, 3, 4)
 
 
-@pytest.mark.parametrize("rule", WITHOUT_WEIGHTS)
+@pytest.mark.parametrize("rule", RULES_WITHOUT_WEIGHTS)
 def test_rules_that_cannot_weigh_say_so_before_anything_is_learned(rule):
     def never(learned, test, seed):
         raise AssertionError("learned before the check")
@@ -158,7 +157,7 @@ def test_where_one_order_is_left_there_is_nothing_to_be_sure_of():
 
 
 @pytest.mark.parametrize(
-    ("wish", "message"),
+    ("constraints", "message"),
     [
         ({"before": [("A", "B"), ("B", "A")]}, "must not contain a cycle, got A before B before A. Drop one"),
         ({"before": [("A", "Z")]}, "`before` must name a known task, got 'Z'. Tasks: A, B, C"),
@@ -175,21 +174,21 @@ def test_where_one_order_is_left_there_is_nothing_to_be_sure_of():
         ({"weights": {"A": float("nan")}}, "`weights` must be at least 0"),
     ],
 )
-def test_contradictions_are_refused_before_anything_is_learned(wish, message):
+def test_contradictions_are_refused_before_anything_is_learned(constraints, message):
     def never(learned, test, seed):
         raise AssertionError("learned before the check")
 
     with pytest.raises(ValueError, match=message):
-        plan(names(), CallableLearner(never), **wish)
+        plan(names(), CallableLearner(never), **constraints)
 
 
 def test_an_ending_is_worth_learning_if_an_allowed_order_ends_so():
-    wishes = checked_wishes("ABCDE", before=[("A", "C"), ("B", "E")], first="D")
+    constraints = Constraints.of(5, before=[("A", "C"), ("B", "E")], first="D")
     allowed = [order for order in itertools.permutations(range(5)) if keeps(order, [("A", "C"), ("B", "E")], "D")]
     for size in range(1, 6):
         ends = {order[-size:] for order in allowed}
-        assert ends == {way for way in itertools.permutations(range(5), size) if wishes.may_end(way)}
-    assert wishes.orders(np.random.default_rng(0)) == allowed
-    drawn = checked_wishes(NAMES, before=[("I", "A")], last="C").orders(np.random.default_rng(0))
+        assert ends == set(filter(constraints.allows_ending, itertools.permutations(range(5), size)))
+    assert compared_orders(constraints, np.random.default_rng(0)) == allowed
+    drawn = compared_orders(Constraints.of(9, before=[("I", "A")], last="C"), np.random.default_rng(0))
     assert len(drawn) == len(set(drawn)) > 600
     assert all(keeps(order, [("I", "A")], last="C") for order in drawn)

@@ -8,10 +8,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taskorder.ordering.constraints import closure, components, learned_tasks, open_tasks, precedence, respects
+from taskorder.constraints import Constraints, closure
+from taskorder.ordering.precedence import components, respects
 
 NAMES = ("A", "B", "C", "D")
-ALL = np.arange(4)
+
+
+def precedence(**options):
+    return Constraints.of(4, **options).precedence()
 
 
 def allowed(precedes):
@@ -20,10 +24,11 @@ def allowed(precedes):
 
 
 def test_open_tasks_leaves_out_what_is_learned():
-    assert open_tasks(NAMES).tolist() == [0, 1, 2, 3]
-    assert open_tasks(NAMES, ["C", 0]).tolist() == [1, 3]
-    assert open_tasks(NAMES, list(NAMES)).tolist() == []
-    assert learned_tasks(NAMES, ["C", 0]).tolist() == [2, 0]
+    assert Constraints.of(4).open_tasks.tolist() == [0, 1, 2, 3]
+    constraints = Constraints.of(4, learned=["C", 0])
+    assert constraints.open_tasks.tolist() == [1, 3]
+    assert constraints.learned == (2, 0)
+    assert Constraints.of(4, learned=NAMES).open_tasks.tolist() == []
 
 
 @pytest.mark.parametrize(
@@ -35,9 +40,9 @@ def test_open_tasks_leaves_out_what_is_learned():
         ("A", "`learned` must be a list of tasks, got the text 'A'. Write ['A']."),
     ],
 )
-def test_open_tasks_refuses(learned, text):
+def test_learned_tasks_are_checked(learned, text):
     with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
-        open_tasks(NAMES, learned)
+        Constraints.of(4, learned=learned)
 
 
 @settings(max_examples=60)
@@ -62,35 +67,34 @@ def test_closure_is_the_closure_or_names_a_real_cycle(case):
 
 def test_cycle_is_spelled_out_by_name():
     with pytest.raises(ValueError, match=r"^`before` must not contain a cycle, got A before B before C before A\."):
-        precedence(ALL, NAMES, before=[("A", "B"), ("B", "C"), ("C", "A"), ("D", "A")])
+        precedence(before=[("A", "B"), ("B", "C"), ("C", "A"), ("D", "A")])
 
 
 def test_options_mean_what_they_say():
-    orders = allowed(precedence(ALL, NAMES, before=[("D", "B")], first="C", last=0))
+    orders = allowed(precedence(before=[("D", "B")], first="C", last=0))
     assert orders == [(2, 3, 1, 0)]
-    orders = allowed(precedence(ALL, NAMES, before=[("A", "D")]))
+    orders = allowed(precedence(before=[("A", "D")]))
     assert len(orders) == 12
     assert all(p.index(0) < p.index(3) for p in orders)
-    assert not precedence(ALL, NAMES).any()
+    assert not precedence().any()
 
 
 def test_learned_tasks_satisfy_what_waits_for_them():
-    tasks = open_tasks(NAMES, ["B"])
-    assert not precedence(tasks, NAMES, before=[("B", "A")], learned=["B"]).any()
+    assert not precedence(before=[("B", "A")], learned=["B"]).any()
     with pytest.raises(ValueError, match=r"`before` must not ask for A before B, which is already in `learned`\."):
-        precedence(tasks, NAMES, before=[("A", "B")], learned=["B"])
+        precedence(before=[("A", "B")], learned=["B"])
 
 
 def test_copies_are_visited_in_order_and_only_first_visits_wait():
     tasks = np.array([0, 1, 2, 1])  # A B C and B once more
-    precedes = precedence(tasks, NAMES[:3], before=[("B", "A")])
+    precedes = Constraints.of(3, before=[("B", "A")]).precedence([1])
     assert precedes[1, 3]
     assert precedes[1, 0]
     assert not precedes[3, 0]
     assert not precedes[0, 3]
-    ends = allowed(precedence(tasks, NAMES[:3], first="B", last="B"))
+    ends = allowed(Constraints.of(3, first="B", last="B", visits=4).precedence([1]))
     assert {(tasks[p[0]], tasks[p[-1]]) for p in ends} == {(1, 1)}
-    assert allowed(precedence(tasks, NAMES[:3], before=[("B", "A")], last="B"))
+    assert allowed(Constraints.of(3, before=[("B", "A")], last="B", visits=4).precedence([1]))
 
 
 @pytest.mark.parametrize(
@@ -117,19 +121,18 @@ def test_copies_are_visited_in_order_and_only_first_visits_wait():
 )
 def test_precedence_refuses(options, text):
     with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
-        precedence(ALL, NAMES, **options)
+        precedence(**options)
 
 
 @pytest.mark.parametrize("option", ["first", "last"])
 def test_a_learned_task_cannot_be_first_or_last(option):
     with pytest.raises(ValueError, match=f"`{option}` must name a task that is still to be learned, got A from"):
-        precedence(open_tasks(NAMES, ["A"]), NAMES, learned=["A"], **{option: "A"})
+        precedence(learned=["A"], **{option: "A"})
 
 
 def test_only_one_open_task_may_be_first_and_last():
-    tasks = open_tasks(NAMES, ["A", "B", "C"])
-    assert precedence(tasks, NAMES, first="D", last="D", learned=["A", "B", "C"]).tolist() == [[False]]
-    assert precedence(np.array([], dtype=int), NAMES, learned=NAMES).shape == (0, 0)
+    assert precedence(first="D", last="D", learned=["A", "B", "C"]).tolist() == [[False]]
+    assert precedence(learned=NAMES).shape == (0, 0)
 
 
 def test_components_partition_and_do_not_touch():
@@ -138,3 +141,62 @@ def test_components_partition_and_do_not_touch():
         linked[a, b] = linked[b, a] = True
     assert [part.tolist() for part in components(linked)] == [[0, 5, 7], [1, 2, 8], [3], [4], [6]]
     assert components(np.zeros((0, 0), dtype=bool)) == []
+
+
+@settings(max_examples=60)
+@given(
+    st.sets(st.tuples(st.integers(0, 3), st.integers(0, 3)).filter(lambda pair: pair[0] < pair[1])),
+    st.none() | st.integers(0, 3),
+    st.none() | st.integers(0, 3),
+    st.sets(st.integers(0, 1)),
+)
+def test_allowed_orders_are_those_that_keep_the_precedence(before, first, last, learned):
+    try:
+        constraints = Constraints.of(4, before=before, first=first, last=last, learned=learned)
+    except ValueError:
+        return
+    tasks = constraints.open_tasks
+    expected = {tuple(tasks[list(order)].tolist()) for order in allowed(constraints.precedence())}
+    orders = list(itertools.permutations(tasks.tolist()))
+    assert {order for order in orders if constraints.allows(order)} == expected
+    assert {order for order in orders if constraints.allows_ending(order)} == expected
+    for size in range(1, len(tasks)):
+        endings = {order[size:] for order in orders}
+        assert {end for end in endings if constraints.allows_ending(end)} == {order[size:] for order in expected}
+    assert constraints.fixes_order == (len(expected) == 1)
+
+
+def test_an_order_with_repeats_is_allowed_within_the_visits():
+    constraints = Constraints.of(3, before=[("A", "B")], last="A", visits=4)
+    assert constraints.required_repeats == (0,)
+    assert constraints.allows([0, 1, 2, 0])
+    assert not constraints.allows([0, 1, 2])
+    assert not constraints.allows([1, 0, 2, 0])
+    assert not constraints.allows([0, 1, 2, 1, 0])
+    assert not Constraints.of(3).allows([0, 1, 2, 0])
+    assert Constraints.of(3, learned=["A"], visits=3).allows([1, 0, 2])
+
+
+def test_constraints_survive_as_options():
+    given = {"before": [("C", "A")], "last": "B", "learned": ["D"], "weights": {"A": 2}, "visits": 5}
+    constraints = Constraints.of(4, **given)
+    assert constraints.options == {
+        "weights": [2.0, 1.0, 1.0, 1.0], "before": [["C", "A"]], "first": None, "last": "B", "learned": ["D"],
+        "visits": 5,
+    }  # fmt: skip
+    assert Constraints.from_options(NAMES, constraints.options).options == constraints.options
+    assert Constraints.from_options(NAMES, {}).options == Constraints.of(4).options
+
+
+@pytest.mark.parametrize(
+    ("visits", "text"),
+    [
+        (2, "`visits` must be at least 3, one for each open task, got 2."),
+        ("x", "`visits` must be at least 3, one for each open task, got 'x'."),
+        (2.5, "`visits` must be at least 3, one for each open task, got 2.5."),
+        (3001, "`visits` must be at most 3000, got 3001."),
+    ],
+)
+def test_visits_are_checked(visits, text):
+    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
+        Constraints.of(3, visits=visits)
