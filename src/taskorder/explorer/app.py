@@ -37,6 +37,7 @@ from taskorder.ordering.clock import Watch
 from taskorder.ordering.solve import RULES
 from taskorder.plots.style import ROLES
 from taskorder.records import Plan
+from taskorder.report.document import rule_colors
 
 THREADS = 4
 """Requests that are computed at a time, searches apart; more of them wait."""
@@ -144,8 +145,11 @@ def create_app(token: str, searches: Searches, start: plans.Payload | None = Non
 
 
 def _static_files() -> dict[str, bytes]:
-    folder = resources.files("taskorder.explorer").joinpath("static")
-    return {file.name: file.read_bytes() for file in folder.iterdir() if file.name.rpartition(".")[2] in TYPES}
+    """The explorer's own files, and the charts that it shares with the report."""
+    folders = (resources.files(package).joinpath("static") for package in ("taskorder.report", "taskorder.explorer"))
+    files = {file.name: file.read_bytes() for folder in folders for file in folder.iterdir()}
+    files = {name: data for name, data in files.items() if name.rpartition(".")[2] in TYPES}
+    return {**files, "colors.css": rule_colors().encode()}
 
 
 def _answering(endpoint: Endpoint) -> Endpoint:

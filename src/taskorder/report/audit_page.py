@@ -8,12 +8,11 @@ from taskorder._version import __version__
 from taskorder.audit.comparisons import PairTest
 from taskorder.audit.verdict import LABELS, p_value, percent, points
 from taskorder.report.audit_numbers import AuditNumbers
-from taskorder.report.figures.axes import number
-from taskorder.report.figures.rows import MOST_ROWS, Row, column_chart, row_chart
-from taskorder.report.figures.spread import Mark, ranking
+from taskorder.report.charts import MOST_ROWS, Mark, Row, column_chart, ranking, row_chart
 from taskorder.report.markup import Html, html, tag, task
 from taskorder.report.page import Fact, Figure, Page, Section, Table
-from taskorder.report.parts import counted, table
+from taskorder.report.parts import table_html
+from taskorder.report.text import counted, number
 
 MOST_LISTED = 300
 """Orders in a table; of more, the best and the worst."""
@@ -71,7 +70,7 @@ def _variance(numbers: AuditNumbers) -> Section:
         for part in parts
     ]
     behind = Table(["source", "share", "from", "to", "standard deviation", "variance"], cells)
-    figure = Figure(label, lambda width: row_chart(rows, width, label, "share of the variance"), behind)
+    figure = Figure(label, row_chart(rows, "share of the variance"), behind)
     words = html(
         "How the variance of the final average accuracy divides. The lines are 95 % intervals: with few orders or "
         "seeds they are wide."
@@ -86,17 +85,15 @@ def _orders(numbers: AuditNumbers) -> Section:
     close = sum(bool(score.as_good_as_best) for score in scores)
     tips = [f"{name[:TEXT]}: {percent(score.mean)}" for name, score in zip(labels, scores, strict=True)]
     label = f"Final average accuracy of {counted(len(scores), 'order')}, best first"
-
-    def draw(width: float) -> Html:
-        if len(scores) > MOST_ROWS:
-            titles = ("rank of the order (1 is best)", "final average accuracy")
-            return ranking(means, _marks(numbers, close), width, label, titles, halves)
+    if len(scores) > MOST_ROWS:
+        titles = ("rank of the order (1 is best)", "final average accuracy")
+        chart = ranking(means, _marks(numbers, close), titles, halves)
+    else:
         rows = [
             Row(name, s.mean, s.mean, "random" if s.as_good_as_best is False else "optimal", tip, span)
             for name, s, tip, span in zip(labels, scores, tips, spans, strict=True)
         ]
-        return row_chart(rows, width, label, "final average accuracy", ends=True)
-
+        chart = row_chart(rows, "final average accuracy", ends=True)
     ends = range(len(scores))
     listed = [*ends] if len(ends) <= MOST_LISTED else [*ends[: MOST_LISTED // 2], *ends[-MOST_LISTED // 2 :]]
     good = {True: "yes", False: "no", None: "unknown"}
@@ -107,7 +104,7 @@ def _orders(numbers: AuditNumbers) -> Section:
     ]  # fmt: skip
     headers = ["rank", "order", "accuracy", *(["from", "to"] if halves is not None else []), "below the best"]
     note = "" if len(listed) == len(scores) else f"The {MOST_LISTED // 2} best and the {MOST_LISTED // 2} worst."
-    figure = Figure(label, draw, Table([*headers, "runs", "as good as the best"], cells, note))
+    figure = Figure(label, chart, Table([*headers, "runs", "as good as the best"], cells, note))
     words = html(
         "Mean over tasks after the last one, and over seeds.{}{}",
         _spans_said(numbers),
@@ -164,12 +161,10 @@ def _disparity(numbers: AuditNumbers) -> Section:
     ]
     label = f"Range over orders of the accuracy of each task; the largest is {points(audit.mopd.value)} points"
     title = "noise alone (hollow) and measured (full)" if replicated else "range of the accuracy over orders"
-
-    def draw(width: float) -> Html:
-        if len(rows) > MOST_ROWS:
-            return column_chart(rows, width, label, ("task, by disparity", "range of the accuracy over orders"))
-        return row_chart(rows, width, label, title, ends=replicated)
-
+    if len(rows) > MOST_ROWS:
+        chart = column_chart(rows, ("task, by disparity", "range of the accuracy over orders"))
+    else:
+        chart = row_chart(rows, title, ends=replicated)
     headers = ["task", "range (OPD)", *(["noise alone"] if replicated else [])]
     cells = [
         [part.name, part.value, *([part.noise] if replicated else [])] for part in (*ranked, audit.aopd, audit.mopd)
@@ -181,7 +176,7 @@ def _disparity(numbers: AuditNumbers) -> Section:
         _with_noise(audit.mopd.value, audit.mopd.noise),
         task(ranked[0].name[:TEXT]),
     )
-    figure = Figure(label, draw, Table(headers, cells))
+    figure = Figure(label, chart, Table(headers, cells))
     return Section("disparity", "What the order does to each task", words, figures=[figure])
 
 
@@ -238,7 +233,7 @@ def _power(numbers: AuditNumbers) -> Section:
         "accuracy by ±{} points (95 %).{}",
         gap, percent(need.level), percent(need.power), same, points(need.order_spread), few,
     )  # fmt: skip
-    content = table(Table(headers, cells), "Runs that a comparison needs")
+    content = table_html(Table(headers, cells), "Runs that a comparison needs")
     return Section("power", "What a fair comparison needs", words, content)
 
 

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Sequence
 from importlib import resources
 
 from taskorder.plots.style import ROLES
 from taskorder.report.markup import Html, html, join, json_block, tag
 from taskorder.report.page import Fact, Figure, Page, Section
-from taskorder.report.parts import table
+from taskorder.report.parts import table_html
 
-WIDE, NARROW = 720.0, 344.0
-"""Each figure is drawn twice, for a desk and for a phone; the style shows the one that fits."""
-ZOOM = ("+", "in", "Zoom in"), ("\N{MINUS SIGN}", "out", "Zoom out"), ("all", "all", "Show all")
+MODULES = ("svg", "axes", "heat", "lines", "rows", "scatter", "spread", "taskmap", "page")
+"""The page's script, in the order of their imports; the explorer loads all but the last one by one."""
 DARK_PAPER = (0x15, 0x18, 0x1C)
 
 
 def page_html(page: Page, command: str) -> str:
     """The whole file; `command` makes it again."""
-    style, script = _file("page.css") + colors(), _file("page.js")
+    style, script = _style(), _script()
+    charts = _charts(page)
     policy = (
         f"default-src 'none'; img-src data:; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
         "base-uri 'none'; form-action 'none'"
@@ -55,14 +56,14 @@ def page_html(page: Page, command: str) -> str:
             tag("main", *body),
             tag("div", id="tip", role="status", aria_live="polite", hidden="hidden"),
             json_block(page.numbers, "numbers"),
-            json_block({key: grid.to_dict() for key, grid in page.grids.items()}, "grids"),
+            json_block({key: {**f.chart, "label": f.title} for key, f in charts.items()}, "charts"),
             tag("script", Html(script)),
         ),
         lang="en",
     )
 
 
-def colors() -> str:
+def rule_colors() -> str:
     """A class for each rule with the color that all figures of the project give it; lighter on dark paper."""
     light = "".join(f".s-{role}{{--c:{look.color}}}" for role, look in ROLES.items())
     dark = "".join(f".s-{role}{{--c:{on_dark(look.color)}}}" for role, look in ROLES.items())
@@ -92,22 +93,22 @@ def _luminance(color: Sequence[int]) -> float:
     return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
 
 
+def _charts(page: Page) -> dict[str, Figure]:
+    """Every figure of the page by a key of its own."""
+    return {f"{part.key}-{k}": figure for part in page.sections for k, figure in enumerate(part.figures)}
+
+
 def _section(section: Section) -> Html:
+    figures = [_figure(f"{section.key}-{k}", figure) for k, figure in enumerate(section.figures)]
     parts = [tag("h2", section.title), tag("p", section.words, class_="words"), section.content]
-    return tag("section", *parts, *map(_figure, section.figures), id=section.key)
+    return tag("section", *parts, *figures, id=section.key)
 
 
-def _figure(figure: Figure) -> Html:
-    buttons = [
-        tag("button", mark, type="button", data_zoom=key, aria_label=f"{said}: {figure.title}")
-        for mark, key, said in ZOOM
-    ]
-    drawings = [
-        tag("div", figure.draw(width), class_=f"drawing {kind}") for width, kind in ((WIDE, "wide"), (NARROW, "narrow"))
-    ]
-    behind = tag("details", tag("summary", "Data table"), table(figure.table, f"Data table: {figure.title}"))
-    zoom = tag("div", *buttons, class_="zoom")
-    return tag("figure", zoom, *drawings, behind, tabindex=0, role="group", aria_label=figure.title)
+def _figure(key: str, figure: Figure) -> Html:
+    """The table of a chart, which is all that readers without scripts see; the script draws the chart above it."""
+    numbers = table_html(figure.table, f"Data table: {figure.title}")
+    behind = tag("details", tag("summary", "Data table"), numbers, open="")
+    return tag("figure", behind, tabindex=0, role="group", aria_label=figure.title, data_chart=key)
 
 
 def _facts(facts: Sequence[Fact]) -> Html:
@@ -127,8 +128,18 @@ def _made(page: Page, command: str) -> Html:
     return tag("section", tag("h2", "How it was made"), tag("dl", *rows, class_="made"), said, again, save, id="made")
 
 
+def _style() -> str:
+    return _file("page.css") + _file("charts.css") + rule_colors()
+
+
+def _script() -> str:
+    """All modules as one script: what they import from each other is in one scope then."""
+    modules = (re.sub(r"^import [^;]*;\n|^export ", "", _file(f"{name}.js"), flags=re.MULTILINE) for name in MODULES)
+    return '"use strict";\n(() => {\n' + "".join(modules) + "})();\n"
+
+
 def _file(name: str) -> str:
-    return resources.files("taskorder.report").joinpath(name).read_text(encoding="utf-8")
+    return resources.files("taskorder.report").joinpath("static", name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:

@@ -1,12 +1,12 @@
-"""A page before it is HTML: an answer, a few facts, and sections with figures and the tables behind them."""
+"""A page before it is HTML: an answer, a few facts, and sections with charts and their tables."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from taskorder.report.figures.heat import Grid
+from taskorder.report.charts import Chart
 from taskorder.report.markup import Html
 
 NOTHING = Html("")
@@ -24,10 +24,10 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart that can be drawn for any width, and the table behind it."""
+    """A chart, what a screen reader says in its place, and the table of its numbers."""
 
     title: str
-    draw: Callable[[float], Html]
+    chart: Chart
     table: Table
 
 
@@ -66,5 +66,3 @@ class Page:
     """How it was made: what is said, by name."""
     numbers: Mapping[str, Any]
     """Plain JSON values of all that is shown."""
-    grids: Mapping[str, Grid] = field(default_factory=dict)
-    """What the heat maps show."""

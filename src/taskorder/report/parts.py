@@ -7,12 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from taskorder.checks import Floats
-from taskorder.report.figures.axes import number
-from taskorder.report.figures.heat import Grid, heat_map
-from taskorder.report.figures.lines import thinned
-from taskorder.report.figures.places import path_map
+from taskorder.report.charts import evenly, heat_map, task_map
 from taskorder.report.markup import Html, html, join, tag, task
 from taskorder.report.page import Figure, Table
+from taskorder.report.text import counted, number
 
 WHOLE_ORDER = 60
 """Longer orders show their ends; the rest unfolds."""
@@ -25,7 +23,7 @@ PAIRS = 25
 
 def order_path(order: Sequence[int], names: Sequence[str], learned: Sequence[str] = ()) -> Html:
     """The order as a labeled path that wraps; a long one shows its ends and unfolds."""
-    stops = [tag("li", tag("span", tag("b", step), task(names[one]))) for step, one in enumerate(order, start=1)]
+    stops = [tag("li", tag("span", tag("b", step), task(names[k]))) for step, k in enumerate(order, start=1)]
     before = html('<p class="words">Learned before: {}.</p>', join(map(task, learned), ", ")) if learned else Html("")
     if len(stops) <= WHOLE_ORDER:
         return join([before, tag("ol", *stops, class_="order")])
@@ -47,31 +45,32 @@ def swatch(rule: str, said: str) -> Html:
     return html('<span class="swatch s-{}" aria-hidden="true"></span>{}', rule, said)
 
 
-def heat_figure(key: str, cells: Grid, label: str, unit: str, table: Table) -> Figure:
-    """A heat map with the table behind it."""
-    return Figure(label, lambda width: heat_map(key, cells, width, label, unit), table)
+def matrix_figure(
+    label: str, values: Floats, order: Sequence[int], names: Sequence[str], what: str, *, warm: bool = False
+) -> Figure:
+    """A heat map of a table (by task) in `order`, each task with its step, and the table itself."""
+    steps = {task: step for step, task in enumerate(order, start=1)}
+    rows = in_order(order, len(names))
+    labels = [f"{steps[task]}. {names[task]}" if task in steps else f"· {names[task]}" for task in rows]
+    return Figure(label, heat_map(values, rows, labels, what, warm=warm), _matrix_table(values, rows, names, what))
 
 
-def map_figure(places: Floats, order: Sequence[int], names: Sequence[str], whose: str) -> Figure:
+def in_order(order: Sequence[int], num_tasks: int) -> list[int]:
+    """All tasks: those learned before, then the others by their last step."""
+    last = {task: step for step, task in enumerate(order, start=1)}
+    return sorted(range(num_tasks), key=lambda task: last.get(task, 0))
+
+
+def map_figure(points: Floats, order: Sequence[int], names: Sequence[str], whose: str) -> Figure:
     """The map of the tasks with the path of an order, and where each task lies; tasks of no step come first."""
-    steps = {one: step for step, one in enumerate(order, start=1)}
-    rows = [[steps.get(one), names[one], *place] for one, place in enumerate(places.tolist())]
+    steps = {task: step for step, task in enumerate(order, start=1)}
+    rows = [[steps.get(task), names[task], *point] for task, point in enumerate(points.tolist())]
     rows.sort(key=lambda row: row[0] or 0)
     label = f"Map of {counted(len(names), 'task')} with the path of {whose} drawn on it"
-    behind = Table(["step", "task", "x", "y"], rows)
-    return Figure(label, lambda width: path_map(places, order, names, width, label), behind)
+    return Figure(label, task_map(points, order, names), Table(["step", "task", "x", "y"], rows))
 
 
-def counted(number_of: int, what: str) -> str:
-    """A number of things.
-
-    >>> counted(1, "task"), counted(2, "task")
-    ('1 task', '2 tasks')
-    """
-    return f"{number_of} {what}" if number_of == 1 else f"{number_of} {what}s"
-
-
-def matrix_table(values: Floats, order: Sequence[int], names: Sequence[str], what: str) -> Table:
+def _matrix_table(values: Floats, order: Sequence[int], names: Sequence[str], what: str) -> Table:
     """The whole matrix in plan order where that can be read, else its extreme pairs."""
     if len(order) <= FULL_MATRIX:
         rows = [[names[a], *(float(values[a, b]) for b in order)] for a in order]
@@ -87,19 +86,19 @@ def matrix_table(values: Floats, order: Sequence[int], names: Sequence[str], wha
 
 def step_table(headers: Sequence[str], columns: Sequence[Sequence[object]], total: int) -> Table:
     """One row a step; of very many steps, every k-th."""
-    kept = thinned(total, MOST_ROWS)
-    rows = [[column[i] if i < len(column) else None for column in columns] for i in kept]
-    return Table(headers, rows, "" if len(kept) == total else f"{len(kept)} of {total} rows, evenly spaced.")
+    shown = evenly(total, MOST_ROWS)
+    rows = [[column[i] if i < len(column) else None for column in columns] for i in shown]
+    return Table(headers, rows, "" if len(shown) == total else f"{len(shown)} of {total} rows, evenly spaced.")
 
 
-def table(found: Table, label: str) -> Html:
+def table_html(content: Table, label: str) -> Html:
     """A table that scrolls by itself where it is wider than the page."""
-    first = found.rows[0] if found.rows else [""] * len(found.headers)
+    first = content.rows[0] if content.rows else [""] * len(content.headers)
     kinds = ["n" if isinstance(value, int | float) else None for value in first]
-    head = tag("tr", *(tag("th", n, scope="col", class_=kind) for n, kind in zip(found.headers, kinds, strict=True)))
-    rows = [tag("tr", *map(_cell, row)) for row in found.rows]
+    head = tag("tr", *(tag("th", n, scope="col", class_=kind) for n, kind in zip(content.headers, kinds, strict=True)))
+    rows = [tag("tr", *map(_cell, row)) for row in content.rows]
     whole = tag("table", tag("thead", head), tag("tbody", *rows))
-    note = tag("p", found.note, class_="note") if found.note else ""
+    note = tag("p", content.note, class_="note") if content.note else ""
     return tag("div", whole, note, class_="scroll", tabindex=0, role="region", aria_label=label)
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from taskorder.records import Confidence, Plan
-from taskorder.report.figures.axes import number, percent
-from taskorder.report.figures.rows import MOST_ROWS, Row, row_chart
-from taskorder.report.figures.spread import Mark, ranking
+from taskorder.report.charts import MOST_ROWS, Mark, Row, ranking, row_chart
 from taskorder.report.markup import Html, html, tag, task
 from taskorder.report.page import Fact, Figure, Section, Table
-from taskorder.report.parts import counted, swatch
+from taskorder.report.parts import swatch
 from taskorder.report.pilot import Rehearsed
+from taskorder.report.text import counted, number, percent
 
 Names = Sequence[str]
 TEXT = 160
@@ -70,7 +69,7 @@ def _sureness(sure: Confidence, names: Names) -> Section:
     rows = [Row(name, 0.0, share, "optimal", f"{name}: {percent(share)}") for name, share in shares.items()]
     label = f"How sure the choice is: it beats a random order with a probability of {percent(sure.beats_random)}"
     behind = Table(["what", "share"], [[name, share] for name, share in shares.items()])
-    figure = Figure(label, lambda width: row_chart(rows, width, label, "probability, or share of draws"), behind)
+    figure = Figure(label, row_chart(rows, "probability, or share of draws"), behind)
     words = html(
         "{}. The order chosen on one half of the pilot beats a random order on the other half with a probability of "
         "{}, {}. Chosen again on {}, it begins with the same task in {}, ends with the same in {}, and keeps {} of its "
@@ -110,7 +109,7 @@ def _rehearsed(plan: Plan, names: Names, found: Rehearsed) -> Section:
     ]  # fmt: skip
     headers = ["rank", "order", found.unit, "lowest seed", "highest seed", "chosen by"]
     note = "" if len(shown) == n else f"{len(shown)} of {n} orders: the best, the worst, and those of the rules."
-    figure = Figure(label, lambda width: ranking(scores, marks, width, label, titles), Table(headers, cells, note))
+    figure = Figure(label, ranking(scores, marks, titles), Table(headers, cells, note))
     words = html(
         "{} of the pilot, learned for real: the mean over the ends of an order (its last task, its last two, ...) of "
         "how well all tasks are done then, over {}.",
@@ -134,6 +133,6 @@ def _alternatives(plan: Plan, names: Names) -> Section:
         for name, look, order, error, told in others
     ]
     behind = Table(["rule", "predicted error", "in rehearsal", "order"], cells)
-    figure = Figure(label, lambda width: row_chart(rows, width, label, "predicted final error"), behind)
+    figure = Figure(label, row_chart(rows, "predicted final error"), behind)
     words = html("What the rules choose on the similarity of these tasks, and the error that the closed form predicts.")
     return Section("alternatives", "What other rules would choose", words, figures=[figure])

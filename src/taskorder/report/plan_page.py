@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 from taskorder.records import Plan, RuleScore
 from taskorder.report import plan_sections as sections
-from taskorder.report.figures.axes import number, percent
-from taskorder.report.figures.heat import grid
 from taskorder.report.markup import Html, html, task
 from taskorder.report.page import Fact, Page
-from taskorder.report.parts import counted, sentence_order
+from taskorder.report.parts import sentence_order
 from taskorder.report.pilot import Rehearsed
 from taskorder.report.pilot_sections import gain_said, pilot_facts, pilot_sections, rehearsed_unit
 from taskorder.report.plan_numbers import PlanNumbers
+from taskorder.report.text import counted, number, percent
 
 
 def plan_page(numbers: PlanNumbers, title: str, source: str, rehearsed: Rehearsed | None = None) -> Page:
@@ -21,22 +20,16 @@ def plan_page(numbers: PlanNumbers, title: str, source: str, rehearsed: Rehearse
     plan, around = numbers.plan, numbers.around
     names = numbers.names
     shown = [sections.order(numbers, names), *pilot_sections(plan, names, rehearsed)]
-    grids = {}
     if around is None:
         shown += [sections.path_alone(numbers, names), sections.forgetting(numbers, names)]
     elif len(names) > 1 and plan.order:
-        visits, labels = sections.in_plan_order(plan.order, names)
-        grids = {
-            "similarity": grid(around.similarity, visits, labels),
-            "slopes": grid(around.slopes, visits, labels, warm=True),
-        }
         shown += [
             sections.standing(numbers, around),
             sections.path(numbers, around, names),
             sections.forgetting(numbers, names),
-            sections.similarity(around, names, visits, grids["similarity"]),
+            sections.similarity(numbers, around, names),
             sections.places(numbers, around, names),
-            sections.pairs(around, names, visits, grids["slopes"]),
+            sections.pairs(numbers, around, names),
         ]
     return Page(
         title=title,
@@ -47,7 +40,6 @@ def plan_page(numbers: PlanNumbers, title: str, source: str, rehearsed: Rehearse
         warnings=_warnings(numbers, names),
         made=_made(numbers, source),
         numbers={**numbers.to_dict(), **({} if rehearsed is None else {"rehearsed": rehearsed.to_dict()})},
-        grids=grids,
     )
 
 

@@ -6,19 +6,26 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from taskorder.report.figures.axes import fitted, number, percent
-from taskorder.report.figures.heat import MOST_CELLS, Grid
-from taskorder.report.figures.lines import Line, line_chart
-from taskorder.report.figures.rows import MOST_ROWS, Row, column_chart, row_chart
-from taskorder.report.figures.spread import Mark, histogram
-from taskorder.report.markup import Html, html, task
+from taskorder.report.charts import (
+    MOST_CELLS,
+    MOST_ROWS,
+    Line,
+    Mark,
+    Row,
+    column_chart,
+    histogram,
+    line_chart,
+    row_chart,
+)
+from taskorder.report.markup import html, task
 from taskorder.report.page import Figure, Section, Table
-from taskorder.report.parts import counted, heat_figure, map_figure, matrix_table, order_path, step_table, swatch
+from taskorder.report.parts import in_order, map_figure, matrix_figure, order_path, step_table, swatch
 from taskorder.report.plan_numbers import QUANTILES, PlanNumbers, Surroundings
+from taskorder.report.text import counted, number, percent
 
 TOP_PAIRS = 8
-PAIR = 240.0
-"""Width that a name in a pair may have."""
+PAIR = 32
+"""Characters that a name in a pair may have."""
 MOST_PAIRS = 150
 """Pairs at either end of a table of pairs."""
 TIP = 80
@@ -26,13 +33,6 @@ TIP = 80
 STEPS = ("steps learned", "error of all tasks together")
 
 Names = Sequence[str]
-
-
-def in_plan_order(order: Sequence[int], names: Names) -> tuple[list[int], list[str]]:
-    """Tasks learned before, then the others by their last step; and each with its step."""
-    last = {one: step for step, one in enumerate(order, start=1)}
-    visits = sorted(range(len(names)), key=lambda one: last.get(one, 0))
-    return visits, [f"{last[one]}. {names[one]}" if one in last else f"· {names[one]}" for one in visits]
 
 
 def order(numbers: PlanNumbers, names: Names) -> Section:
@@ -66,7 +66,7 @@ def standing(numbers: PlanNumbers, around: Surroundings) -> Section:
     behind = Table(["rule", "error", "times the best", "share of better orders"], rows, note)
     label = f"Histogram of the final error of {around.which}; this plan has {number(plan.error)}"
     title = "final error (smaller is better)"
-    figure = Figure(label, lambda width: histogram(around.random_errors, marks, width, label, title), behind)
+    figure = Figure(label, histogram(around.random_errors, marks, title), behind)
     words = html("{} Gray: {}. Each row is a rule.", found.verdict, around.which)
     return Section("standing", "Where it stands among all orders", words, figures=[figure])
 
@@ -84,9 +84,7 @@ def path(numbers: PlanNumbers, around: Surroundings, names: Names) -> Section:
     columns += around.band.tolist()
     headers = ["step", "task", "this plan", *rivals, *(f"random, {percent(q)} quantile" for q in QUANTILES)]
     label = f"Predicted error after each step; this plan goes from {number(totals[0])} to {number(totals[-1])}"
-    figure = Figure(
-        label, lambda width: line_chart(lines, around.band, width, label, STEPS), step_table(headers, columns, steps)
-    )
+    figure = Figure(label, line_chart(lines, around.band, STEPS), step_table(headers, columns, steps))
     words = html(
         "The predicted error of all tasks together after each step. Gray: the middle half and the middle 90 % of "
         "random orders, dashed their median. A good order may look bad on the way; only the end counts."
@@ -97,10 +95,9 @@ def path(numbers: PlanNumbers, around: Surroundings, names: Names) -> Section:
 def path_alone(numbers: PlanNumbers, names: Names) -> Section:
     """The error after each step of the plan, for a plan without its matrix."""
     totals = numbers.totals
-    line, none = _plan_line(numbers, names), np.tile(totals, (5, 1))
     label = f"Predicted error after each step, from {number(totals[0])} to {number(totals[-1])}"
     behind = step_table(["step", "task", "error"], _plan_columns(numbers, names, len(totals)), len(totals))
-    figure = Figure(label, lambda width: line_chart([line], none, width, label, STEPS), behind)
+    figure = Figure(label, line_chart([_plan_line(numbers, names)], None, STEPS), behind)
     words = html("The predicted error of all tasks together after each step of the plan.")
     return Section("path", "Error after each task", words, figures=[figure])
 
@@ -109,7 +106,7 @@ def _plan_line(numbers: PlanNumbers, names: Names) -> Line:
     steps = [f"after step {i}, {names[one][:TIP]}" for i, one in enumerate(numbers.plan.order, start=1)]
     values = map(number, numbers.totals.tolist())
     tips = [f"{said}: {value}" for said, value in zip(["before the first step", *steps], values, strict=True)]
-    return Line("this plan", numbers.plan.rule, numbers.totals, True, tips)
+    return Line("this plan", numbers.plan.rule, numbers.totals, tips)
 
 
 def _plan_columns(numbers: PlanNumbers, names: Names, steps: int) -> list[Sequence[object]]:
@@ -120,25 +117,22 @@ def _plan_columns(numbers: PlanNumbers, names: Names, steps: int) -> list[Sequen
 def forgetting(numbers: PlanNumbers, names: Names) -> Section:
     """Each task's own error when just learned and at the end."""
     plan, ends = numbers.plan, numbers.plan.task_errors
-    last = {one: step for step, one in enumerate(plan.order, start=1)}
-    visits, labels = in_plan_order(plan.order, names)
+    last = {k: step for step, k in enumerate(plan.order, start=1)}
+    tasks = in_order(plan.order, len(names))
     after, before = numbers.after.tolist(), numbers.before.tolist()
-    tips = [
-        f"{names[one][:TIP]}: {number(after[one])} when just learned, {number(ends[one])} at the end" for one in visits
-    ]
     rows = [
-        Row(name, after[one], ends[one], plan.rule, tip) for one, name, tip in zip(visits, labels, tips, strict=True)
-    ]
+        Row(f"{last[k]}. {names[k]}" if k in last else f"· {names[k]}", after[k], ends[k], plan.rule,
+            f"{names[k][:TIP]}: {number(after[k])} when just learned, {number(ends[k])} at the end")
+        for k in tasks
+    ]  # fmt: skip
     label = f"Own error of each task at the end; the largest is {number(max(ends))}"
-
-    def draw(width: float) -> Html:
-        if len(rows) <= MOST_ROWS:
-            return row_chart(rows, width, label, "own error: from just learned to the end")
-        return column_chart(rows, width, label, ("step of the plan", "own error at the end"))
-
+    if len(rows) <= MOST_ROWS:
+        chart = row_chart(rows, "own error: from just learned to the end")
+    else:
+        chart = column_chart(rows, ("step of the plan", "own error at the end"))
     behind = Table(
         ["step", "task", "just before it is learned", "just learned", "at the end"],
-        [[last.get(one), names[one], before[one], after[one], ends[one]] for one in visits],
+        [[last.get(k), names[k], before[k], after[k], ends[k]] for k in tasks],
     )
     worst = int(np.argmax(ends))
     words = html(
@@ -147,21 +141,20 @@ def forgetting(numbers: PlanNumbers, names: Names) -> Section:
         task(names[worst][:TIP]),
         number(ends[worst]),
     )
-    return Section("forgetting", "What each task forgets", words, figures=[Figure(label, draw, behind)])
+    return Section("forgetting", "What each task forgets", words, figures=[Figure(label, chart, behind)])
 
 
-def similarity(around: Surroundings, names: Names, visits: Sequence[int], cells: Grid) -> Section:
+def similarity(numbers: PlanNumbers, around: Surroundings, names: Names) -> Section:
     """The matrix in the order of the plan."""
     off = around.similarity[~np.eye(len(names), dtype=bool)]
     mean, low, high = (number(float(value)) for value in (off.mean(), off.min(), off.max()))
-    blocks = " Each cell is the mean of a block of steps." if len(visits) > MOST_CELLS else ""
+    blocks = " Each cell is the mean of a block of steps." if len(names) > MOST_CELLS else ""
     label = f"Heat map of the similarity of every two tasks, in the order of the plan; the mean is {mean}"
-    behind = matrix_table(around.similarity, visits, names, "similarity")
     words = html(
         "Rows and columns follow the plan, the first task on top. Two tasks have a similarity of {} on average, from "
         "{} to {}.{}", mean, low, high, blocks,
     )  # fmt: skip
-    figure = heat_figure("similarity", cells, label, "similarity", behind)
+    figure = matrix_figure(label, around.similarity, numbers.plan.order, names, "similarity")
     return Section("similarity", "Similarity, in the order of the plan", words, figures=[figure])
 
 
@@ -176,10 +169,11 @@ def places(numbers: PlanNumbers, around: Surroundings, names: Names) -> Section:
     return Section("map", "A map of the tasks", words, figures=[figure])
 
 
-def pairs(around: Surroundings, names: Names, visits: Sequence[int], cells: Grid) -> Section:
+def pairs(numbers: PlanNumbers, around: Surroundings, names: Names) -> Section:
     """What the similarity of each pair does to the final error."""
-    i, j = np.triu_indices(len(visits), 1)
-    first, second = np.array(visits)[i], np.array(visits)[j]
+    tasks = np.array(in_order(numbers.plan.order, len(names)))
+    i, j = np.triu_indices(len(tasks), 1)
+    first, second = tasks[i], tasks[j]
     slopes = around.slopes[first, second]
     ranked = np.argsort(-slopes, kind="stable")
 
@@ -190,31 +184,34 @@ def pairs(around: Surroundings, names: Names, visits: Sequence[int], cells: Grid
     def row(k: int) -> Row:
         a, b, alike, slope = cells_of(k)
         tip = f"{a[:TIP]}\n{b[:TIP]}\nsimilarity {number(alike)}, derivative {number(slope)}"
-        return Row(f"{fitted(a, PAIR)} · {fitted(b, PAIR)}", 0.0, slope, "minus" if slope > 0 else "plus", tip)
+        return Row(f"{_cut(a)} · {_cut(b)}", 0.0, slope, "minus" if slope > 0 else "plus", tip)
 
     most = [k for k in ranked[:TOP_PAIRS].tolist() if slopes[k] > 0]
     least = [k for k in ranked[-TOP_PAIRS:].tolist() if slopes[k] < 0 and k not in most]
     rows = [row(k) for k in [*most, *least]] or [row(0)]
+    # of very many pairs the table has those at either end
     whole = len(ranked) <= 2 * MOST_PAIRS
     chosen = ranked if whole else np.concatenate([ranked[:MOST_PAIRS], ranked[-MOST_PAIRS:]])
     note = "" if whole else f"The {MOST_PAIRS} highest and the {MOST_PAIRS} lowest of {len(ranked)} pairs."
     headers = ["earlier task", "later task", "similarity", "derivative"]
     label = "The pairs whose similarity raises the final error most, and those whose similarity lowers it most"
-    title = "change of the final error per unit of similarity"
     bars = Figure(
         label,
-        lambda width: row_chart(rows, width, label, title),
+        row_chart(rows, "change of the final error per unit of similarity"),
         Table(headers, [cells_of(k) for k in chosen.tolist()], note),
     )
-    heat_label = "Heat map of the derivative of the final error for the similarity of every two tasks"
-    behind = matrix_table(around.slopes, visits, names, "derivative")
-    heat = heat_figure("slopes", cells, heat_label, "derivative of the final error", behind)
+    label = "Heat map of the derivative of the final error for the similarity of every two tasks"
+    heat = matrix_figure(label, around.slopes, numbers.plan.order, names, "derivative of the final error", warm=True)
     words = html(
         "The exact derivative of the final error at this order for the similarity of one pair (not the expansion "
         "around equal similarities that the theory of the rules uses). At 0.5, two tasks that were 0.01 more alike "
         "would leave 0.005 more error. The pairs on top cost you; those at the bottom help."
     )
     return Section("pairs", "Which pairs cost you", words, figures=[bars, heat])
+
+
+def _cut(name: str) -> str:
+    return name if len(name) <= PAIR else name[: PAIR - 1] + "…"
 
 
 def _times(error: float, best: float) -> object:

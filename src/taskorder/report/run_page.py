@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from taskorder.report.figures.axes import number, percent
-from taskorder.report.figures.heat import Grid, grid
-from taskorder.report.figures.lines import Line, line_chart
-from taskorder.report.figures.rows import Row, row_chart
-from taskorder.report.figures.scatter import Spot, scatter
-from taskorder.report.figures.spread import Mark, ranking
+from taskorder.report.charts import Dot, Line, Mark, Row, line_chart, ranking, row_chart, scatter
 from taskorder.report.markup import Html, html, task
 from taskorder.report.page import Fact, Figure, Page, Section, Table
-from taskorder.report.parts import counted, heat_figure, map_figure, matrix_table, order_path, sentence_order, swatch
+from taskorder.report.parts import map_figure, matrix_figure, order_path, sentence_order, swatch
 from taskorder.report.plan_numbers import QUANTILES
 from taskorder.report.run_numbers import RunNumbers
+from taskorder.report.text import counted, number, percent
 
-MOST_ROWS = 400
+MOST_LISTED = 400
 """Orders in a table; of more, the best, and those of the rules."""
 
 
@@ -24,8 +20,6 @@ def run_page(numbers: RunNumbers, title: str, source: str) -> Page:
     """The page of a task set; `source` says what was read."""
     names = numbers.names
     best = numbers.orders[0].tolist()
-    labels = [f"{step}. {names[one]}" for step, one in enumerate(best, start=1)]
-    cells = grid(numbers.similarity, best, labels)
     words = html("The order with the highest accuracy of {}.", counted(len(numbers.orders), "order"))
     sections = [Section("order", "The best order", words, order_path(best, names)), _ranking(numbers, names)]
     if len(names) > 1:
@@ -33,7 +27,7 @@ def run_page(numbers: RunNumbers, title: str, source: str) -> Page:
             _paths(numbers, names),
             _forgetting(numbers, names),
             _prediction(numbers),
-            _similarity(numbers, names, cells),
+            _similarity(numbers, names),
             _map(numbers, names),
         ]
     return Page(
@@ -45,7 +39,6 @@ def run_page(numbers: RunNumbers, title: str, source: str) -> Page:
         warnings=numbers.notes,
         made=_made(numbers, source),
         numbers=numbers.to_dict(),
-        grids={"similarity": cells},
     )
 
 
@@ -102,7 +95,7 @@ def _ranking(numbers: RunNumbers, names: tuple[str, ...]) -> Section:
     by_row: dict[int, list[str]] = {}
     for rule, row in rules.items():
         by_row.setdefault(row, []).append(_label(rule))
-    shown = sorted({*range(min(n, MOST_ROWS)), *by_row})
+    shown = sorted({*range(min(n, MOST_LISTED)), *by_row})
     rows = [
         [row + 1, _order_text(numbers.orders[row].tolist(), names), float(accuracy[row]), *_spread(numbers, row),
          float(numbers.forgetting[row]), float(numbers.predicted[row]), ", ".join(by_row.get(row, ()))]
@@ -113,7 +106,7 @@ def _ranking(numbers: RunNumbers, names: tuple[str, ...]) -> Section:
     note = "" if len(shown) == n else f"{len(shown)} of {n} orders."
     label = f"Accuracy of {counted(n, 'order')}, highest first, from {number(accuracy[0])} to {number(accuracy[-1])}"
     titles = ("rank of the order (1 is best)", "mean accuracy after the last task")
-    figure = Figure(label, lambda width: ranking(accuracy, marks, width, label, titles), Table(headers, rows, note))
+    figure = Figure(label, ranking(accuracy, marks, titles), Table(headers, rows, note))
     untrained = [_label(score.rule) for score in numbers.comparison.scores if score.rule not in rules]
     words = html(
         "Each dot is an order that was trained, each row below what a rule chooses on the similarity of these tasks.{}",
@@ -136,13 +129,13 @@ def _paths(numbers: RunNumbers, names: tuple[str, ...]) -> Section:
     best = numbers.orders[0].tolist()
     steps = ["before training", *(f"after step {k}, {names[one][:80]}" for k, one in enumerate(best, start=1))]
     tips = [f"{said}: {number(float(value))}" for said, value in zip(steps, numbers.paths[0], strict=True)]
-    lines = [Line("best order", "best", numbers.paths[0], True, tips)]
+    lines = [Line("best order", "best", numbers.paths[0], tips)]
     lines += [Line(_label(rule), rule, numbers.paths[row]) for rule, row in _rules(numbers).items()]
     label = f"Mean accuracy over all tasks after each step; the best order ends at {number(float(numbers.accuracy[0]))}"
     headers = ["step", *(one.label for one in lines), *(f"{percent(q)} quantile of orders" for q in QUANTILES)]
     rows = [[k, *(float(one.values[k]) for one in lines), *band[:, k].tolist()] for k in range(len(steps))]
     titles = ("steps learned", "mean accuracy over all tasks")
-    figure = Figure(label, lambda width: line_chart(lines, band, width, label, titles), Table(headers, rows))
+    figure = Figure(label, line_chart(lines, band, titles), Table(headers, rows))
     words = html("Gray: the middle half and the middle 90 % of all orders that were trained, dashed their median.")
     return Section("path", "Accuracy after each task", words, figures=[figure])
 
@@ -159,7 +152,7 @@ def _forgetting(numbers: RunNumbers, names: tuple[str, ...]) -> Section:
     label = "Accuracy of each task when just learned and at the end, in the best order"
     headers = ["step", "task", "just learned", "at the end", "lost", "lost, mean over orders"]
     title = "accuracy: just learned (hollow) and at the end (full)"
-    figure = Figure(label, lambda width: row_chart(rows, width, label, title, ends=True), Table(headers, table))
+    figure = Figure(label, row_chart(rows, title, ends=True), Table(headers, table))
     worst = int(np.argmax(mean_lost))
     words = html(
         "In the best order: the accuracy of a task when it was just learned, and at the end. Over all orders, {} loses "
@@ -172,15 +165,15 @@ def _forgetting(numbers: RunNumbers, names: tuple[str, ...]) -> Section:
 
 def _prediction(numbers: RunNumbers) -> Section:
     predicted, accuracy = numbers.predicted, numbers.accuracy
-    spots = [
-        Spot(float(predicted[row]), float(accuracy[row]), rule, _label(rule)) for rule, row in _rules(numbers).items()
+    dots = [
+        Dot(float(predicted[row]), float(accuracy[row]), rule, _label(rule)) for rule, row in _rules(numbers).items()
     ]
     agreement = "not defined" if numbers.agreement is None else number(round(numbers.agreement, 3))
     label = f"Predicted error against measured accuracy of every order; rank correlation {agreement}"
     titles = ("predicted final error", "measured mean accuracy")
-    rows = [[swatch(spot.look, spot.label), spot.x, spot.y] for spot in spots]
+    rows = [[swatch(dot.look, dot.label), dot.x, dot.y] for dot in dots]
     behind = Table(["rule", "predicted error", "accuracy"], rows, "Every order: see the table above and the JSON.")
-    figure = Figure(label, lambda width: scatter(predicted, accuracy, spots, width, label, titles), behind)
+    figure = Figure(label, scatter(predicted, accuracy, dots, titles), behind)
     words = html(
         "The closed form on the similarity of these tasks against what networks did. Spearman's rank correlation (less "
         "error with more accuracy counts as positive): {}.", agreement,
@@ -188,13 +181,11 @@ def _prediction(numbers: RunNumbers) -> Section:
     return Section("prediction", "Does the theory predict it?", words, figures=[figure])
 
 
-def _similarity(numbers: RunNumbers, names: tuple[str, ...], cells: Grid) -> Section:
+def _similarity(numbers: RunNumbers, names: tuple[str, ...]) -> Section:
     best = numbers.orders[0].tolist()
     mean = number(round(numbers.mean_similarity, 4))
     label = f"Heat map of the similarity of every two tasks, in the best order; the mean is {mean}"
-    figure = heat_figure(
-        "similarity", cells, label, "similarity", matrix_table(numbers.similarity, best, names, "similarity")
-    )
+    figure = matrix_figure(label, numbers.similarity, best, names, "similarity")
     words = html(
         "From how the network of one task does on the others (zero-shot transfer, mean over seeds). Mean: {}.",
         mean,

@@ -1,6 +1,7 @@
 /** The answer first: the predicted error, and how good that is. */
 
-import { byId, number, percent, show } from "./dom.js";
+import { byId, show } from "./dom.js";
+import { number, percent } from "./svg.js";
 import { shareBelow } from "./randomorders.js";
 import { broken, BY_HAND } from "./state.js";
 

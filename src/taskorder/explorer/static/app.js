@@ -44,7 +44,7 @@ export class App {
       createAnswer(),
       createConstraints(this),
       createOrderList(this),
-      createChart(this),
+      createChart(),
       createErrorMap(),
       createSimilarityMap(this),
       createRules(this),

@@ -1,6 +1,7 @@
 /** Two orders side by side: this one, and one that was held. */
 
-import { byId, decimals, h, number } from "./dom.js";
+import { byId, decimals } from "./dom.js";
+import { h, number } from "./svg.js";
 import { ruleText } from "./answer.js";
 
 /** @param {import("./app.js").App} app */

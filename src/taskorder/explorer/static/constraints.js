@@ -1,6 +1,7 @@
 /** The constraints as chips above the list. */
 
-import { announce, byId, h, number, show } from "./dom.js";
+import { announce, byId, show } from "./dom.js";
+import { h, number } from "./svg.js";
 import { asking } from "./state.js";
 
 /** The constraints as chips, each with a button that drops it. @param {import("./app.js").App} app */

@@ -1,8 +1,9 @@
 /** What can be taken away: the plan, the figure, the report. */
 
-import { byId, complain, h, number, saveFile, show, svg } from "./dom.js";
+import { byId, complain, saveFile, show } from "./dom.js";
+import { h, number, svg } from "./svg.js";
 import { sentence } from "./answer.js";
-import { curvesOf, lineChart } from "./chart.js";
+import { CHARTS, errorChart } from "./chart.js";
 import * as server from "./server.js";
 
 const WIDTH = 760;
@@ -36,43 +37,30 @@ export function figure(view, color) {
     svg("text", { x: 16, y: 50, fill: INK.text }, sentence(view)),
     ...lines.map((line, place) => svg("text", { x: 16, y: 72 + 17 * place, fill: INK.title }, line)),
   );
-  [
-    ["total", "Error of all tasks after each step"],
-    ["forgotten", "Error of the tasks learned so far"],
-  ].forEach(([which, title], place) => {
-    const chart = lineChart({
-      title,
-      width: WIDTH - 16,
-      height: 230,
-      curves: curvesOf(view, which, color),
-      band: view.random?.[which] ?? null,
-    });
+  CHARTS.forEach(([which, title], place) => {
     const group = svg("g", { transform: `translate(0 ${top + 240 * place})` });
-    group.append(...chart.childNodes);
-    looks(group);
+    group.append(...errorChart(view, which, title, WIDTH - 16, 230).childNodes);
+    looks(group, color);
     picture.append(group);
   });
   return picture;
 }
 
 /** Turn classes into attributes: a file has no style sheet. */
-function looks(group) {
-  for (const part of group.querySelectorAll("*")) {
-    const kind = part.getAttribute("class") ?? "";
-    const rule = part.style.getPropertyValue("--rule") || "#1d2125";
-    if (part.tagName === "text") part.setAttribute("fill", kind === "title" ? INK.title : INK.text);
-    else if (kind === "grid") part.setAttribute("stroke", INK.grid);
-    else if (kind === "band") part.setAttribute("fill", "#eceef0");
-    else if (kind === "middle") set(part, { fill: "none", stroke: "#b5bcc4", "stroke-dasharray": "2 3" });
-    else if (kind.startsWith("curve"))
-      set(part, {
-        fill: "none",
-        stroke: rule,
-        "stroke-width": 2,
-        ...(kind.includes("held") ? { "stroke-dasharray": "6 4" } : {}),
-      });
-    else if (kind.startsWith("end")) part.setAttribute("fill", rule);
-    part.removeAttribute("style");
+function looks(group, color) {
+  for (const part of group.querySelectorAll("[class]")) {
+    const kinds = new Set(part.classList);
+    const look = [...kinds].find((kind) => kind.startsWith("s-"));
+    const rule = (look && color(look.slice(2))) ?? INK.title;
+    if (part.tagName === "text") {
+      const anchor = kinds.has("end") ? "end" : kinds.has("middle") ? "middle" : "start";
+      set(part, { fill: kinds.has("title") ? INK.title : INK.text, "text-anchor": anchor });
+    } else if (kinds.has("hair")) part.setAttribute("stroke", INK.grid);
+    else if (kinds.has("band")) part.setAttribute("fill", "#eceef0");
+    else if (kinds.has("median")) set(part, { fill: "none", stroke: "#b5bcc4", "stroke-dasharray": "2 3" });
+    else if (kinds.has("dot")) part.setAttribute("fill", rule);
+    else if (kinds.has("line")) set(part, { fill: "none", stroke: rule, "stroke-width": 2 });
+    if (kinds.has("held")) part.setAttribute("stroke-dasharray", "6 4");
     part.removeAttribute("class");
   }
 }

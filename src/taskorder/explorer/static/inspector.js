@@ -1,6 +1,7 @@
 /** The constraints of one task, inside its row: first, last, already learned, before another, weight, name. */
 
-import { announce, byId, complain, h, show } from "./dom.js";
+import { announce, byId, complain, show } from "./dom.js";
+import { h } from "./svg.js";
 import { asking } from "./state.js";
 
 /** @param {import("./app.js").App} app @param {number} task @param {() => void} close @returns {HTMLElement} */

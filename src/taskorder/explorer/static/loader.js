@@ -1,6 +1,7 @@
 /** Where tables come from: a file, pasted text, an example. */
 
-import { byId, complain, h } from "./dom.js";
+import { byId, complain } from "./dom.js";
+import { h } from "./svg.js";
 import * as server from "./server.js";
 
 const EXAMPLES = [

@@ -1,6 +1,7 @@
 /** The list of tasks in their order: drag, keyboard, and what is forgotten of each. */
 
-import { announce, byId, decimals, h, number } from "./dom.js";
+import { announce, byId, decimals } from "./dom.js";
+import { h, number } from "./svg.js";
 import { makeDraggable } from "./drag.js";
 import { inspector } from "./inspector.js";
 import { BY_HAND, moved } from "./state.js";

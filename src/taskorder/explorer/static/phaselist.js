@@ -1,6 +1,7 @@
 /** The phases of "what if": a strip above the slider, and the orders that are best near the present value. */
 
-import { announce, byId, h, number } from "./dom.js";
+import { announce, byId } from "./dom.js";
+import { h, number } from "./svg.js";
 import { allOrders } from "./listing.js";
 import { BY_HAND } from "./state.js";
 

@@ -1,6 +1,7 @@
 /** Orders by rule, and the proven best with a live gap; every one can be undone. */
 
-import { announce, byId, complain, h, number, percent, show } from "./dom.js";
+import { announce, byId, complain, show } from "./dom.js";
+import { h, number, percent } from "./svg.js";
 import * as server from "./server.js";
 
 const ABOUT = {
@@ -23,17 +24,16 @@ export function createRules(app) {
   let running = null;
   let seed = 0;
 
-  for (const { name, color } of app.start.rules) {
+  for (const { name } of app.start.rules) {
     if (name === "optimal") continue;
     const row = h(
       "button",
       { type: "button", class: "rule", "data-rule": name, onclick: () => apply(name) },
-      h("i", { class: "swatch" }),
+      h("i", { class: `swatch s-${name}` }),
       h("span", { class: "rule-name" }, name),
       h("span", { class: "about" }, ABOUT[name] ?? ""),
       h("span", { class: "value" }),
     );
-    row.style.setProperty("--rule", color);
     rows.set(name, row);
     list.append(h("li", {}, row));
   }

@@ -1,7 +1,8 @@
 /** Three tasks: the paper's phase diagram with your point on it. */
 
-import { byId, h, number, show, token } from "./dom.js";
-import { mix, paint } from "./heatmaps.js";
+import { byId, show, tokenColor } from "./dom.js";
+import { h, number } from "./svg.js";
+import { paint } from "./heat.js";
 
 const CELLS = 151;
 
@@ -12,14 +13,12 @@ export function createThreeTasks(app) {
   let map = null;
   let busy = false;
 
-  const color = (place) => mix(token(`--phase-${place}`), token(`--phase-${place}`), 0);
-
   function draw({ question }) {
     const { matrix, names } = question;
-    const empty = mix(token("--card"), token("--card"), 0);
+    const colors = map.orders.map((_, k) => tokenColor(`--phase-${k}`));
     paint(canvas, CELLS, CELLS, (row, column) => {
       const cell = map.cells[row * CELLS + column];
-      return cell === 255 ? empty : color(cell);
+      return cell === 255 ? [0, 0, 0, 0] : colors[cell];
     });
     const used = new Set(map.cells);
     const text = (order) => order.map((task) => names[task]).join(" → ");

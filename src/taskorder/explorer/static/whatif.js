@@ -1,6 +1,7 @@
 /** What if two tasks were more alike: a slider for one similarity, and where the best order flips along it. */
 
-import { byId, complain, h, number, show } from "./dom.js";
+import { byId, complain, show } from "./dom.js";
+import { h, number } from "./svg.js";
 import { LISTED } from "./listing.js";
 import { createPhaseList } from "./phaselist.js";
 import { findPhases, withPair } from "./phases.js";

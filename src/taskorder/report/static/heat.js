@@ -1,0 +1,72 @@
+/** Tables as colored cells: one pixel a cell, as opaque as its value is large, which suits light and dark paper. */
+
+import { drawing, fitted, FONT, h, number, svg, textWidth } from "./svg.js";
+
+const [COLD, WARM] = [[0, 114, 178], [213, 94, 0]];
+const LARGEST_CELL = 56;
+const NAMED = 40; // tables up to this size have their names beside them
+
+/** The color of a value: blue for one sign, vermilion for the other. @param {number} share of the strongest color
+ * @param {boolean} [warm] whether positive values are vermilion: where they are costs @returns {number[]} */
+export const cellColor = (share, warm = false) => [
+  ...(share >= 0 !== warm ? COLD : WARM),
+  255 * Math.min(Math.abs(share), 1),
+];
+
+/** Fill a canvas with one pixel a cell; CSS makes it large. @param {HTMLCanvasElement} canvas @param {number} columns
+ * @param {number} rows @param {(row: number, column: number) => number[]} color red, green, blue, opacity up to 255 */
+export function paint(canvas, columns, rows, color) {
+  if (canvas.width !== columns || canvas.height !== rows) Object.assign(canvas, { width: columns, height: rows });
+  const context = canvas.getContext("2d");
+  const image = context.createImageData(columns, rows);
+  for (let row = 0, at = 0; row < rows; row++)
+    for (let column = 0; column < columns; column++, at += 4) image.data.set(color(row, column), at);
+  context.putImageData(image, 0, 0);
+}
+
+/** A square table. @param {Object} given @param {string} given.label @param {string} given.unit @param {string[]} given.names
+ * @param {number[][]} given.values @param {number} given.top  the value of the strongest color
+ * @param {boolean} given.warm @param {boolean} given.blocks  whether a row is a block of tasks @param {number} width */
+export function heatMap({ label, unit, names, values, top, warm, blocks }, width) {
+  const count = names.length;
+  const size = Math.min(FONT, (0.95 * Math.min(0.68 * width, 560)) / count);
+  const legible = count <= NAMED && size >= 6.5;
+  const longest = legible && Math.max(...names.map((name) => textWidth(name.slice(0, 200), size)));
+  const left = legible ? Math.min(longest + 10, 0.32 * width) : 34;
+  const side = Math.min(width - left, 560, LARGEST_CELL * count);
+  const box = { x: left, y: 44, width: side, height: side };
+  const canvas = h("canvas");
+  paint(canvas, count, count, (row, column) =>
+    row === column && !blocks ? [128, 128, 128, 90] : cellColor(values[row][column] / top, warm),
+  );
+  const labels = legible
+    ? names.map((name, row) => {
+        const y = box.y + ((row + 0.5) * side) / count + 0.35 * size;
+        return svg("text", { x: left - 8, y, "font-size": size, class: "name end" }, fitted(name, left - 8, size));
+      })
+    : [
+        svg("text", { x: left - 6, y: box.y + 11, class: "tick end" }, "first"),
+        svg("text", { x: left - 6, y: box.y + side - 2, class: "tick end" }, "last"),
+      ];
+  return drawing(width, box.y + side + 4, label, [
+    ...legend(top, warm, unit, left, Math.min(width - left, 260)),
+    svg("rect", { ...box, class: "paper" }),
+    svg("image", { ...box, href: canvas.toDataURL(), preserveAspectRatio: "none", class: "cells" }),
+    ...labels,
+    svg("rect", { ...box, class: "frame", "data-grid": true }),
+  ]);
+}
+
+function legend(top, warm, unit, left, length) {
+  const [count, parts] = [21, [svg("text", { x: left, y: 11, class: "title" }, unit)]];
+  for (let k = 0; k < count; k++) {
+    const share = (2 * k) / (count - 1) - 1;
+    const box = { x: left + (k * length) / count, y: 18, width: length / count + 0.3, height: 8 };
+    const [red, green, blue] = cellColor(share, warm);
+    const fill = `rgb(${red} ${green} ${blue})`;
+    parts.push(svg("rect", { ...box, class: "cells", fill, "fill-opacity": Math.abs(share) }));
+  }
+  for (const [share, anchor] of [[-1, ""], [0, " middle"], [1, " end"]])
+    parts.push(svg("text", { x: left + ((1 + share) / 2) * length, y: 38, class: `tick${anchor}` }, number(share * top)));
+  return parts;
+}

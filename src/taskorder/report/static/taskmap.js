@@ -1,0 +1,92 @@
+/** A map of the tasks with the path of an order drawn on it. */
+
+import { drawing, fitted, FONT, pointList, svg, textWidth } from "./svg.js";
+
+const NUMBERED = 60; // up to this many tasks the dots carry their step
+const LABELED = 300; // up to this many tasks every name is there, crowded ones only when zoomed in
+
+/** A dot for each task, the path through them, and the names that find room. Dots, arrows and names keep their size
+ * when the reader zooms in (class `fixed`), so that crowds come apart.
+ * @param {Object} given @param {string} given.label @param {number[][]} given.points  by task @param {number[]} given.order
+ * @param {string[]} given.names @param {number} width */
+export function taskMap({ label, points, order, names }, width) {
+  const { at, height } = onPaper(points, width);
+  const steps = new Map(order.map((task, k) => [task, k + 1]));
+  const numbered = names.length <= NUMBERED;
+  const size = numbered ? 9 : names.length <= LABELED ? 3 : 2;
+  const labels = names.length <= LABELED ? placeNames(at, names, steps, size, [width, height]) : new Map();
+  const dots = names.map((name, task) => {
+    const step = steps.get(task);
+    const kind = !step ? "stop known" : step === 1 ? "stop first" : step === order.length ? "stop last" : "stop";
+    const tip = step ? `step ${step}: ${name.slice(0, 80)}` : `${name.slice(0, 80)}: learned before`;
+    const count = numbered && svg("text", { y: 3.7, class: "step middle" }, String(step ?? "·"));
+    const parts = [svg("circle", { r: size, class: kind }), count, labels.get(task) ?? false];
+    return fixed(at[task], "", parts, { "data-tip": tip });
+  });
+  const path = pathParts(order.map((task) => at[task]), numbered, size);
+  return drawing(width, height, label, [...path, ...dots]);
+}
+
+/** Parts around a point, of the same size however far the reader has zoomed in. */
+function fixed([x, y], turned, parts, given = {}) {
+  const transform = `translate(${x.toFixed(1)} ${y.toFixed(1)})${turned}`;
+  return svg("g", { transform, ...given }, svg("g", { class: "fixed" }, ...parts));
+}
+
+/** Coordinates of the tasks, one scale for both axes, and how high the drawing is. */
+function onPaper(points, width) {
+  const range = (k) => [Math.min(...points.map((p) => p[k])), Math.max(...points.map((p) => p[k]))];
+  const [[x0, x1], [y0, y1]] = [range(0), range(1)];
+  const room = [Math.max(width - 150, 0.55 * width), (width >= 500 ? 0.6 : 0.8) * width];
+  const spread = Math.max(x1 - x0, y1 - y0) > 1e-6;
+  const factor = spread ? Math.min(room[0] / Math.max(x1 - x0, 1e-9), room[1] / Math.max(y1 - y0, 1e-9)) : 0;
+  const height = factor * (y1 - y0) + 70;
+  const at = points.map(([x, y]) => [width / 2 + factor * (x - (x0 + x1) / 2), height / 2 - factor * (y - (y0 + y1) / 2)]);
+  return { at, height };
+}
+
+function pathParts(points, arrows, size) {
+  const line = svg("polyline", { points: pointList(points), class: arrows ? "path" : "path thin" });
+  if (!arrows) return [line];
+  const heads = points.slice(1).flatMap(([x2, y2], k) => {
+    const [x1, y1] = points[k];
+    const length = Math.hypot(x2 - x1, y2 - y1);
+    if (length < 2 * size + 10) return [];
+    const share = 0.5 + 4 / length;
+    const angle = ((Math.atan2(y2 - y1, x2 - x1) * 180) / Math.PI).toFixed(0);
+    const middle = [x1 + share * (x2 - x1), y1 + share * (y2 - y1)];
+    return [fixed(middle, ` rotate(${angle})`, [svg("path", { d: "M0 0L-8 -4L-8 4Z", class: "head" })])];
+  });
+  return [line, ...heads];
+}
+
+/** Each name where there is room around its dot; a name without room waits until the reader zooms in. */
+function placeNames(at, names, steps, size, paper) {
+  const taken = at.map(([x, y]) => [x - size - 1, y - size - 1, x + size + 1, y + size + 1]);
+  const away = size + 4;
+  const spots = [
+    [away, 4, "start"], [-away, 4, "end"], [0, -away - 1, "middle"], [0, away + 10, "middle"],
+    [away - 2, -8, "start"], [2 - away, -8, "end"], [away - 2, 16, "start"], [2 - away, 16, "end"],
+  ];
+  const labels = new Map();
+  const turn = names.map((_, task) => task).sort((a, b) => (steps.get(a) ?? Infinity) - (steps.get(b) ?? Infinity) || 0);
+  for (const task of turn) {
+    const name = fitted(names[task], 0.3 * paper[0]);
+    const boxes = spots.map((spot) => boxOf(at[task], spot, textWidth(name)));
+    const free = boxes.findIndex((box) => isFree(box, taken, paper));
+    const [x, y, anchor] = spots[Math.max(free, 0)];
+    if (free >= 0) taken.push(boxes[free]);
+    labels.set(task, svg("text", { x, y, class: free >= 0 ? `name ${anchor}` : "name crowded" }, name));
+  }
+  return labels;
+}
+
+function boxOf([atX, atY], [dx, dy, anchor], wide) {
+  const left = atX + dx - (anchor === "end" ? wide : anchor === "middle" ? wide / 2 : 0);
+  return [left, atY + dy - 0.8 * FONT, left + wide, atY + dy + 0.25 * FONT];
+}
+
+function isFree([a, b, c, d], taken, [width, height]) {
+  const inside = a >= 2 && b >= 2 && c <= width - 2 && d <= height - 2;
+  return inside && taken.every(([left, upper, right, lower]) => c <= left || a >= right || d <= upper || b >= lower);
+}
