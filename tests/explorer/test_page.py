@@ -39,7 +39,7 @@ def test_compare_two_orders(load):
     expect(page.locator("#compare")).to_contain_text(f"This order's error is {shown(given - best)} lower")
     expect(page.locator("#compare thead")).to_contain_text(f"held (made by hand): {shown(given)}")
     assert page.locator("#compare tbody tr").count() == 5
-    assert page.locator(".curve.held").count() == 2
+    assert page.locator(".line.held").count() == 2
     page.click("#compare-tools >> text=Swap")
     expect_order(page, range(5))
     expect(page.locator("#compare thead")).to_contain_text("held (found by search)")

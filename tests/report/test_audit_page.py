@@ -2,7 +2,6 @@
 
 import itertools
 import json
-import re
 
 import numpy as np
 import pytest
@@ -78,7 +77,7 @@ def test_every_design_has_a_page(found, design, figures):
     text = page_of(audit)
     assert Reader(text).problems == []
     assert text.count("<figure") == figures
-    assert "NaN" not in re.sub("base64,[A-Za-z0-9+/=]+", "", text)  # a picture may have these letters in a row
+    assert "NaN" not in text
     assert ("no intervals" in text) == (design in ("one seed", "one run"))
 
 

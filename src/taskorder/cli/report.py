@@ -34,10 +34,10 @@ INPUT is one of these, told apart by what is in it; - reads standard input:
   an audit     a table of results as for `taskorder audit`, or what
                `taskorder audit --json` printed: how much of the accuracy is order
 
-The page is one HTML file that loads nothing from the network, works without
-scripts, and prints. The options from --used to --where are those of `taskorder
-audit` for a table of results, the ones after them those of `taskorder solve` for a
-matrix.
+The page is one HTML file that loads nothing from the network and prints; without
+scripts it shows tables in place of charts. The options from --used to --where are
+those of `taskorder audit` for a table of results, the ones after them those of
+`taskorder solve` for a matrix.
 
 example:
   taskorder report similarity.csv -o report.html

@@ -20,10 +20,11 @@ DARK_PAPER = (0x15, 0x18, 0x1C)
 
 def page_html(page: Page, command: str) -> str:
     """The whole file; `command` makes it again."""
-    style, script = _style(), _script()
+    style = _file("page.css") + _file("charts.css") + rule_colors()
+    code = f'"use strict";\n(() => {{\n{script(*MODULES)}}})();\n'
     charts = _charts(page)
     policy = (
-        f"default-src 'none'; img-src data:; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        f"default-src 'none'; img-src data:; style-src '{_hash(style)}'; script-src '{_hash(code)}'; "
         "base-uri 'none'; form-action 'none'"
     )
     head = join(
@@ -43,6 +44,7 @@ def page_html(page: Page, command: str) -> str:
     notes = _list("warnings", "Warnings", page.warnings) if page.warnings else Html("")
     body = [
         top,
+        tag("p", "Scripts are off: the page shows tables in place of charts.", id="plain"),
         notes,
         *map(_section, page.sections),
         _list("confidence", "How sure this is", page.confidence),
@@ -57,7 +59,7 @@ def page_html(page: Page, command: str) -> str:
             tag("div", id="tip", role="status", aria_live="polite", hidden="hidden"),
             json_block(page.numbers, "numbers"),
             json_block({key: {**f.chart, "label": f.title} for key, f in charts.items()}, "charts"),
-            tag("script", Html(script)),
+            tag("script", Html(code)),
         ),
         lang="en",
     )
@@ -128,14 +130,9 @@ def _made(page: Page, command: str) -> Html:
     return tag("section", tag("h2", "How it was made"), tag("dl", *rows, class_="made"), said, again, save, id="made")
 
 
-def _style() -> str:
-    return _file("page.css") + _file("charts.css") + rule_colors()
-
-
-def _script() -> str:
-    """All modules as one script: what they import from each other is in one scope then."""
-    modules = (re.sub(r"^import [^;]*;\n|^export ", "", _file(f"{name}.js"), flags=re.MULTILINE) for name in MODULES)
-    return '"use strict";\n(() => {\n' + "".join(modules) + "})();\n"
+def script(*names: str) -> str:
+    """Modules of static/ as one script: what they import from each other is in one scope then."""
+    return "".join(re.sub(r"^import [^;]*;\n|^export ", "", _file(f"{name}.js"), flags=re.MULTILINE) for name in names)
 
 
 def _file(name: str) -> str:

@@ -30,6 +30,7 @@ for (const figure of figures) {
   figure.querySelector("details").open = false; // open for readers without scripts, who see tables in place of charts
 }
 document.documentElement.classList.add("drawn");
+document.getElementById("plain").remove();
 let drawnWidth = 0;
 function drawAll(width) {
   if (!figures.length || width === drawnWidth) return;
