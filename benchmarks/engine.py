@@ -36,7 +36,8 @@ from taskorder.engine.pools import make_pool
 from taskorder.engine.train import Pool, Recipe, as_floats, cross_entropy, gradient_step, start, train_task
 from taskorder.engine.tree import Curriculum, train_orders
 from taskorder.runs import settings
-from taskorder.runs import task_sets as runs
+from taskorder.runs import training as runs
+from taskorder.runs.specs import RunSpecs
 from taskorder.runs.store import Store
 
 SHAPES = {"mlp": (28, 28, 1), "cnn": (32, 32, 3)}
@@ -261,7 +262,7 @@ def memory_table(batches: int = 200) -> list[dict[str, Any]]:
     config = settings.Config(num_sets=batches, num_tasks=3, epochs=1, fraction=0.2, similarities=("test", "10%"))
     rows, network_steps = [], 0
     with Store() as store:
-        for place, spec in enumerate(settings.specs(config), 1):
+        for place, spec in enumerate(RunSpecs(config), 1):
             result = runs.run_batch([spec])[0]
             store.put([spec], [result], 0.0)
             network_steps += result["network_steps"]

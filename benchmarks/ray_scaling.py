@@ -25,11 +25,12 @@ from common import RESULTS, save, show
 
 from taskorder.cli import main as main_of_taskorder
 from taskorder.datasets import load
-from taskorder.records import RunSpec
 from taskorder.runs import local, ray, settings
-from taskorder.runs import task_sets as runs
+from taskorder.runs import training as runs
 from taskorder.runs.cluster import LOCAL, Share
 from taskorder.runs.head import need_ray
+from taskorder.runs.results import SCORES
+from taskorder.runs.specs import RunSpec, RunSpecs
 from taskorder.runs.store import Store
 from taskorder.runs.sweep import parts
 from taskorder.runs.training import Training
@@ -39,7 +40,7 @@ ENGINE = settings.Config(num_sets=16, num_tasks=3, epochs=5)
 
 def many(count: int) -> Sequence[RunSpec]:
     """So many specs of the engine."""
-    return settings.specs(settings.Config(num_sets=count))
+    return RunSpecs(settings.Config(num_sets=count))
 
 
 def nothing(batch: Sequence[RunSpec], report: Any = None) -> list[dict[str, Any]]:
@@ -91,7 +92,7 @@ def overhead_table() -> list[dict[str, Any]]:
 
 def scaling_table() -> list[dict[str, Any]]:
     """The engine on digits, one task set a batch; XLA has one thread in each worker."""
-    specs, training = settings.specs(ENGINE), Training(load("digits"))
+    specs, training = RunSpecs(ENGINE), Training(load("digits"))
     rows: list[dict[str, Any]] = []
     for count in (1, 2):
         with workers(count):
@@ -160,7 +161,7 @@ READERS = {
     "failed": (["status", "--json"],),
 }
 WHOLE = {"task_set": {"names": ["a"]}, "network_steps": 10, "beginnings": ["", "0"],
-         **{name: [[0.5], [0.25]] for name in settings.SCORES}}  # fmt: skip
+         **{name: [[0.5], [0.25]] for name in SCORES}}  # fmt: skip
 
 
 def reading_table(counts: Sequence[int]) -> list[dict[str, Any]]:
@@ -168,7 +169,7 @@ def reading_table(counts: Sequence[int]) -> list[dict[str, Any]]:
     rows = []
     for count in counts:
         config = settings.Config(num_sets=count, num_tasks=1)
-        specs = settings.specs(config)
+        specs = RunSpecs(config)
         for end, commands in READERS.items():
             with tempfile.TemporaryDirectory() as folder:
                 with Store(Path(folder) / "s.sqlite") as store:

@@ -32,19 +32,20 @@ from jax import Array, lax
 
 from taskorder.datasets import load
 from taskorder.datasets.class_tasks import lookup_table, task_indices
+from taskorder.engine.capacity import networks_that_fit
 from taskorder.engine.compiled import keep_compiled
+from taskorder.engine.estimates import task_pool
 from taskorder.engine.nets import Net
 from taskorder.engine.train import Pool, Recipe, as_floats
-from taskorder.engine.tree import Curriculum, Node, tasks_of, walk
+from taskorder.engine.tree import Branch, Curriculum, tasks_of, walk
 from taskorder.learners.jax import JaxLearner
 from taskorder.ordering.candidates import pairwise_order, similarity_orders
 from taskorder.planning.choice import combined_score
 from taskorder.planning.plan import plan
 from taskorder.planning.rehearsal import Rehearsal
-from taskorder.records import RunSpec
-from taskorder.runs import task_sets as runs
-from taskorder.runs.estimates import task_pool
-from taskorder.runs.settings import tables_of
+from taskorder.runs import training as runs
+from taskorder.runs.results import tables_of
+from taskorder.runs.specs import RunSpec
 from taskorder.runs.store import Store
 from taskorder.stats import bootstrap_interval
 from taskorder.tables.loss_ratios import loss_ratios, measured_similarity, similarity_from_loss_ratios
@@ -174,7 +175,7 @@ def calibrate(args: argparse.Namespace, truth: Mapping[int, Mapping[str, Any]]) 
     """What `plan(...)` says about its own order, beside what is true of it."""
     data = _data(args.dataset)
     shape, settings = data.train_inputs.shape[1:], {"num_tasks": 5, "classes_per_task": 2}
-    learner = JaxLearner(runs._net(args.net, shape, settings["classes_per_task"]), Recipe(args.epochs))
+    learner = JaxLearner(runs.network(args.net, shape, settings["classes_per_task"]), Recipe(args.epochs))
     rows = []
     for number in sorted(truth):
         drawn = runs.task_set(data, settings, number)
@@ -280,10 +281,10 @@ def train(args: argparse.Namespace, part: Sequence[tuple[int, int]]) -> list[dic
         Curriculum(tuple(range(P * place, P * (place + 1))), orders, 100_000 + number * 1000 + seed)
         for place, (number, seed) in enumerate(part)
     ]
-    net = runs._net(args.net, data.train_inputs.shape[1:], settings["classes_per_task"])
+    net = runs.network(args.net, data.train_inputs.shape[1:], settings["classes_per_task"])
     found: list[dict[str, list[Any]]] = [{"endings": [], **{kind: [] for kind in KINDS}} for _ in part]
 
-    def visit(nodes: Sequence[Node], state: Any) -> None:
+    def visit(nodes: Sequence[Branch], state: Any) -> None:
         if not nodes[0].prefix:
             return
         tables = np.asarray(measured(net, state.params, pool, tasks_of(curricula, nodes, state)), np.float64)
@@ -294,7 +295,7 @@ def train(args: argparse.Namespace, part: Sequence[tuple[int, int]]) -> list[dic
                 one[kind].append([float(f"{value:.6g}") for value in values])
 
     size = min(4, int(np.min(pool.counts)))
-    walk(net, pool, curricula, visit, recipe=Recipe(args.epochs, size), max_networks=runs.networks_that_fit(net))
+    walk(net, pool, curricula, visit, recipe=Recipe(args.epochs, size), max_networks=networks_that_fit(net))
     return found
 
 

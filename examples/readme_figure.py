@@ -19,7 +19,7 @@ from matplotlib.figure import Figure
 from reproduction._image_scores import rule_orders
 from reproduction._image_truth import Truth, truth_of
 from taskorder.plots.style import ROLES, settings
-from taskorder.runs.archive import load_kept
+from taskorder.runs.archive import load_archive
 from taskorder.runs.store import Store
 
 RULES = ("periphery-to-core", "max-path", "optimal", "min-path", "core-to-periphery")
@@ -38,7 +38,7 @@ def read(path: str) -> list[Truth]:
     table = Path(path) if path.endswith(".json") else None
     with Store() if table else Store(path, create=False) as store:
         if table:
-            load_kept(table, store)
+            load_archive(table, store)
         entries = [one for one in store.entries() if one.params.get("orders") == "all" and one.params["seed"] == 0]
         results = [store.result(one.digest) for one in entries]
     truths = [truth_of(result, 0, 0) for result in results if result is not None and "test" in result["similarities"]]

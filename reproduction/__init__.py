@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import Any, Protocol, cast
 
 from taskorder.plots.figuredata import FigureData
-from taskorder.records import RunSpec
+from taskorder.runs.specs import RunSpec
 
 NAMES = (
     "fig1c", "fig2b", "fig2c", "fig3a", "fig3d", "fig3e", "fig3f", "fig3g", "fig4a", "fig4b", "fig4c", "fig4d", "fig4e",

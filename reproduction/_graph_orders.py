@@ -23,7 +23,7 @@ from taskorder.checks import Floats, Ints
 from taskorder.ordering.listing import all_errors, all_orders
 from taskorder.ordering.problem import open_problem
 from taskorder.plots.figuredata import Check, FigureData, Panel, Series
-from taskorder.records import RunSpec
+from taskorder.runs.specs import RunSpec
 from taskorder.theory import graphs
 
 MIXED = (0.31, 0.47, 0.59, 0.73)

@@ -14,8 +14,8 @@ from typing import Any
 
 from reproduction import _settings
 from reproduction._image_truth import Sets, truth_of
-from taskorder.records import RunSpec
 from taskorder.runs import settings
+from taskorder.runs.specs import RunSpec, RunSpecs
 
 BATCH = 1
 """One task set keeps all cores of a CPU busy, and is kept as soon as it is done."""
@@ -118,12 +118,12 @@ def run_config(config: Shared, part: str, num_sets: int) -> settings.Config:
 def specs(config: Shared) -> list[RunSpec]:
     """One run for each task set and seed of each part."""
     wanted = {name: count for name, count in parts(config).items() if count}
-    return [spec for name, count in wanted.items() for spec in settings.specs(run_config(config, name, count))]
+    return [spec for name, count in wanted.items() for spec in RunSpecs(run_config(config, name, count))]
 
 
 def run_batch(specs: Sequence[RunSpec]) -> list[dict[str, Any]]:
     """Results of runs from any parts; those that agree in their settings are trained together."""
-    from taskorder.runs import task_sets as runs
+    from taskorder.runs import training as runs
 
     groups: dict[str, list[int]] = {}
     for place, spec in enumerate(specs):

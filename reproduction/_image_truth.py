@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from taskorder.checks import Floats, Ints
-from taskorder.runs.settings import tables_of
+from taskorder.runs.results import tables_of
 from taskorder.tables.loss_ratios import measured_similarity
 
 
@@ -73,7 +73,7 @@ class Truth:
 
 
 def truth_of(result: Mapping[str, Any], seed: int, num_random: int) -> Truth:
-    """What a result of `taskorder.runs.task_sets` says."""
+    """What a result of `taskorder.runs.training` says."""
     names = tuple(result["task_set"]["names"])
     rows, tables = tables_of(result)
     whole = {beginning: row for beginning, row in rows.items() if len(beginning) == len(names)}

@@ -24,7 +24,7 @@ from taskorder.linear.residual_descent import trajectories
 from taskorder.machine import one_blas_thread
 from taskorder.ordering.listing import order_at
 from taskorder.plots.figuredata import Check, FigureData, Panel, Series
-from taskorder.records import RunSpec
+from taskorder.runs.specs import RunSpec
 from taskorder.stats import bootstrap_interval, mean_and_sem
 from taskorder.theory import graphs
 from taskorder.theory.closed_form import final_error

@@ -29,7 +29,7 @@ from taskorder.ordering import rules
 from taskorder.ordering.listing import all_errors, order_at
 from taskorder.ordering.path import extreme_path
 from taskorder.ordering.problem import Problem, open_problem
-from taskorder.records import RunSpec
+from taskorder.runs.specs import RunSpec
 from taskorder.theory.correlation import random_correlation, random_correlations
 
 BATCH = 50

@@ -33,7 +33,7 @@ from taskorder.linear.random_tasks import Sizes
 from taskorder.linear.simulate import Job, progress_of
 from taskorder.ordering.optimum import LISTED
 from taskorder.plots.figuredata import FigureData, Panel, Series
-from taskorder.records import RunSpec
+from taskorder.runs.specs import RunSpec
 from taskorder.stats import bootstrap_interval, mean_and_sem
 from taskorder.tables.reading import demo_similarity
 from taskorder.theory.closed_form import final_error

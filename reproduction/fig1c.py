@@ -19,8 +19,7 @@ from reproduction._image_runs import BATCH, PARTS, Shared, run_batch, run_config
 from reproduction._image_truth import truth_of
 from reproduction._orders import name_of
 from taskorder.plots.figuredata import Check, FigureData
-from taskorder.records import RunSpec
-from taskorder.runs import settings
+from taskorder.runs.specs import RunSpec, RunSpecs
 
 __all__ = ["BATCH", "QUICK", "Config", "figure", "run_batch", "specs"]
 
@@ -42,7 +41,7 @@ QUICK = Config(num_seeds=6, fraction=0.1, net="mlp")
 
 def specs(config: Config) -> list[RunSpec]:
     """One run for each seed."""
-    return list(settings.specs(run_config(config, "fig1c", 1)))
+    return list(RunSpecs(run_config(config, "fig1c", 1)))
 
 
 def figure(config: Config, results: Sequence[dict[str, Any] | None]) -> FigureData:

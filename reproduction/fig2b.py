@@ -17,7 +17,7 @@ from reproduction._captured import captured
 from taskorder.linear.random_tasks import Sizes
 from taskorder.linear.simulate import Job, simulated_errors
 from taskorder.plots.figuredata import FigureData, Panel, Series
-from taskorder.records import RunSpec
+from taskorder.runs.specs import RunSpec
 from taskorder.theory.closed_form import final_error
 from taskorder.theory.correlation import random_correlation
 

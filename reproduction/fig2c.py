@@ -21,7 +21,7 @@ from reproduction import _settings
 from reproduction._claims import exact_check
 from taskorder.checks import Floats, Ints
 from taskorder.plots.figuredata import Check, FigureData, Heatmap, Panel
-from taskorder.records import RunSpec
+from taskorder.runs.specs import RunSpec
 
 BATCH = 5
 TIE = 1e-12

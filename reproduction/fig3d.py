@@ -16,7 +16,7 @@ from reproduction import _settings
 from reproduction._claims import exact_check
 from taskorder.checks import Floats
 from taskorder.plots.figuredata import FigureData, Panel, Series
-from taskorder.records import RunSpec
+from taskorder.runs.specs import RunSpec
 from taskorder.theory.perturbation import perturbation
 
 BATCH = 1

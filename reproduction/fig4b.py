@@ -14,7 +14,7 @@ from reproduction import _graph_claims as claims
 from reproduction import _graph_orders
 from reproduction._graph_orders import QUICK, Config, Graph, run_batch
 from taskorder.plots.figuredata import FigureData
-from taskorder.records import RunSpec
+from taskorder.runs.specs import RunSpec
 
 __all__ = ["BATCH", "QUICK", "Config", "figure", "run_batch", "specs"]
 

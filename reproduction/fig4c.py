@@ -8,7 +8,7 @@ from typing import Any
 from reproduction import _learning_curves as learning
 from reproduction._learning_curves import QUICK, Config, Graph, run_batch
 from taskorder.plots.figuredata import FigureData
-from taskorder.records import RunSpec
+from taskorder.runs.specs import RunSpec
 
 __all__ = ["BATCH", "QUICK", "Config", "figure", "run_batch", "specs"]
 

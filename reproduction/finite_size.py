@@ -31,7 +31,7 @@ from taskorder.linear.random_tasks import Sizes
 from taskorder.linear.simulate import Job, progress_of, simulated_errors
 from taskorder.ordering.listing import all_orders
 from taskorder.plots.figuredata import FigureData, Panel, Series
-from taskorder.records import RunSpec
+from taskorder.runs.specs import RunSpec
 from taskorder.theory.closed_form import final_error
 from taskorder.theory.finite_size import finite_size_errors
 

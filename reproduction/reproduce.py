@@ -16,9 +16,9 @@ from reproduction import IMAGES, NAMES, load
 from taskorder.files import whole_file
 from taskorder.machine import describe
 from taskorder.plots.figuredata import FigureData
-from taskorder.records import RunSpec
-from taskorder.runs.archive import load_kept
+from taskorder.runs.archive import load_archive
 from taskorder.runs.local import Report, run
+from taskorder.runs.specs import RunSpec
 from taskorder.runs.store import Store
 from taskorder.typed import typed
 
@@ -90,7 +90,7 @@ def _device(store: Store, specs: Sequence[RunSpec]) -> str:
 
 def load_tables(folder: Path, store: Store) -> int:
     """Put the results that a folder keeps as tables into a store; how many were new."""
-    return sum(load_kept(path, store) for path in sorted(folder.glob("*.json")))
+    return sum(load_archive(path, store) for path in sorted(folder.glob("*.json")))
 
 
 def can_draw() -> bool:

@@ -30,7 +30,8 @@ from taskorder.linear.simulate import Job
 from taskorder.machine import cores, one_blas_thread
 from taskorder.ordering.solve import solve
 from taskorder.plots.figuredata import FigureData, Panel, Series
-from taskorder.records import Plan, RunSpec
+from taskorder.records import Plan
+from taskorder.runs.specs import RunSpec
 from taskorder.theory.closed_form import final_error
 from taskorder.theory.random_orders import expected_random_error
 

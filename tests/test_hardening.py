@@ -223,7 +223,7 @@ def test_several_processes_share_a_store(tmp_path):
     script = (
         "import os, sys, time\n"
         "from taskorder.runs.local import complete\n"
-        "from taskorder.records import RunSpec\n"
+        "from taskorder.runs.specs import RunSpec\n"
         "from taskorder.runs.store import Store\n"
         "log = os.open(sys.argv[2], os.O_WRONLY | os.O_APPEND | os.O_CREAT)\n"
         "def work(specs):\n"

@@ -14,7 +14,7 @@ import taskorder
 
 PACKAGE = Path(taskorder.__file__).parent
 LAYERS = [
-    {"_version", "records", "checks", "constraints", "files", "machine", "typed", "metrics", "stats"},
+    {"_version", "records", "checks", "constraints", "files", "machine", "typed", "metrics", "stats", "prefixes"},
     {"task", "portable"},
     {"theory"},
     {"ordering"},

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import hashlib
 import io
 import json
 from collections.abc import Mapping
@@ -310,21 +308,6 @@ class Simulation:
     def to_json(self, *, indent: int | None = 2) -> str:
         """JSON text of all fields."""
         return _written(self, indent)
-
-
-@dataclass(frozen=True)
-class RunSpec:
-    """One unit of an experiment: what to run, in plain JSON values. Equal specs give equal results."""
-
-    kind: str
-    """Names the computation and its version; change it when the meaning of the numbers changes."""
-    params: Mapping[str, Any]
-
-    @functools.cached_property
-    def digest(self) -> str:
-        """SHA-256 of the canonical JSON of both fields: the key in a store."""
-        text = json.dumps([self.kind, self.params], sort_keys=True, separators=(",", ":"), allow_nan=False)
-        return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _written(record: Plan | Comparison | Simulation, indent: int | None) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from taskorder.cli import main
-from taskorder.records import RunSpec
+from taskorder.runs.specs import RunSpec
 from taskorder.runs.store import Store
 
 WAYS = [">".join(map(str, way)) for way in itertools.permutations(range(3))]

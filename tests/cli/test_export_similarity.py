@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from taskorder.cli import main
-from taskorder.records import RunSpec
+from taskorder.runs.specs import RunSpec
 from taskorder.runs.store import Store
 from taskorder.tables.reading import read_similarity
 

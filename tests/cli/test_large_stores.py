@@ -11,6 +11,8 @@ import pytest
 import taskorder.runs.store
 from taskorder.cli import main
 from taskorder.runs import settings
+from taskorder.runs.results import SCORES
+from taskorder.runs.specs import RunSpecs
 from taskorder.runs.store import Store
 
 CONFIG = settings.Config(num_tasks=1)
@@ -18,26 +20,26 @@ RESULT = {
     "task_set": {"names": ["a"]},
     "network_steps": 10,
     "beginnings": ["", "0"],
-    **{name: [[0.5], [0.25]] for name in settings.SCORES},
+    **{name: [[0.5], [0.25]] for name in SCORES},
 }
 
 
 def store_of(path, count):
     """One that was asked for `count` runs and half of them, and has all but one, and one of another config."""
     config, half = (replace(CONFIG, num_sets=number) for number in (count, count // 2))
-    specs = settings.specs(config)
+    specs = RunSpecs(config)
     with Store(path) as store:
         store.request("all", asdict(config), specs)
-        store.request("half", asdict(half), settings.specs(half))
+        store.request("half", asdict(half), RunSpecs(half))
         store.put(specs[1:], [RESULT] * (count - 1), count - 1.0, device="cpu: test")
-        store.put(settings.specs(replace(CONFIG, epochs=9))[:1], [RESULT], 5.0, device="gpu: test")
+        store.put(RunSpecs(replace(CONFIG, epochs=9))[:1], [RESULT], 5.0, device="gpu: test")
         store.fail(specs[0], "RuntimeError: first")
     return path
 
 
 def store_of_one_config(path, count):
     """One that has half of its runs; the others have failed."""
-    specs = settings.specs(replace(CONFIG, num_sets=count))
+    specs = RunSpecs(replace(CONFIG, num_sets=count))
     with Store(path) as store:
         store._db.execute("pragma synchronous = off")  # a commit for each failure
         store.put(specs[::2], [RESULT] * len(specs[::2]), 1.0, device="cpu: test")

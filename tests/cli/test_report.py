@@ -12,7 +12,7 @@ import pytest
 
 from taskorder.cli import main
 from taskorder.portable import PortableOrder
-from taskorder.records import RunSpec
+from taskorder.runs.specs import RunSpec
 from taskorder.runs.store import Store
 from taskorder.tables.writing import write_similarity
 

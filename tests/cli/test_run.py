@@ -17,8 +17,10 @@ import pytest
 from taskorder.cli import main
 from taskorder.runs.store import Store
 
-runs = pytest.importorskip("taskorder.runs.task_sets")
+pytest.importorskip("jax")
 from taskorder.runs import settings
+from taskorder.runs import training as runs
+from taskorder.runs.specs import RunSpecs
 
 pytest.importorskip("sklearn")
 
@@ -93,7 +95,7 @@ def test_run_status_export(here, capsys):
 def test_the_order_in_which_runs_finish_changes_no_table(here):
     assert main(["run", "tiny.toml", "--store", "a"]) == 0
     assert main(["run", "tiny.toml", "--store", "c", "--batch", "3"]) == 0
-    specs = settings.specs(settings.Config(num_sets=8, num_tasks=3, epochs=1, fraction=0.2))
+    specs = RunSpecs(settings.Config(num_sets=8, num_tasks=3, epochs=1, fraction=0.2))
     with Store("b") as store:
         for spec in reversed(specs):
             store.put([spec], fake_batch([spec]), 1.0)

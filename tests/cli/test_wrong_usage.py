@@ -6,6 +6,8 @@ import pytest
 
 from taskorder.cli import main
 from taskorder.runs import settings
+from taskorder.runs.results import SCORES
+from taskorder.runs.specs import RunSpecs
 from taskorder.runs.store import Store
 
 TABLE = "task,ants,bees,cats\nants,1,0.6,0.1\nbees,0.6,1,0.2\ncats,0.1,0.2,1\n"
@@ -13,7 +15,7 @@ RESULT = {
     "task_set": {"names": ["a", "b"]},
     "network_steps": 1,
     "beginnings": ["", "0", "1", "0.1", "1.0"],
-    **{key: [[0.5, 0.5], [0.2, 0.4], [0.5, 0.3], [0.2, 0.1], [0.1, 0.2]] for key in settings.SCORES},
+    **{key: [[0.5, 0.5], [0.2, 0.4], [0.5, 0.3], [0.2, 0.1], [0.1, 0.2]] for key in SCORES},
 }
 NO_TABLES = ("nowhere", "folder", "nothing", "bytes.bin", "words.txt", "runs.sqlite", "results.csv", "plan.json")
 
@@ -93,7 +95,7 @@ def folder(tmp_path_factory):
     rows = [f"{order},{seed},{task},0.{seed}\n" for order in ("0>1", "1>0") for seed in "12" for task in "01"]
     (path / "results.csv").write_text("".join(["order,seed,task,accuracy\n", *rows]))
     with Store(path / "none.sqlite"), Store(path / "runs.sqlite") as store:
-        store.put(settings.specs(settings.Config(num_sets=2, num_tasks=2)), [RESULT] * 2, 1.0)
+        store.put(RunSpecs(settings.Config(num_sets=2, num_tasks=2)), [RESULT] * 2, 1.0)
     return path
 
 

@@ -129,10 +129,10 @@ def transfer_table(path: Path) -> object:
 
 
 def run_config(path: Path) -> object:
-    from taskorder.runs.config import read_config
-    from taskorder.runs.settings import specs
+    from taskorder.runs.settings import read_config
+    from taskorder.runs.specs import RunSpecs
 
-    found = specs(read_config(path))
+    found = RunSpecs(read_config(path))
     return len(found), [spec.digest for spec in itertools.islice(found, 5)]
 
 
@@ -234,12 +234,12 @@ def kept_description(path: Path) -> object:
 
 
 def _load_kept(folder: Path, description: bytes, numbers: bytes) -> object:
-    from taskorder.runs.archive import load_kept
+    from taskorder.runs.archive import load_archive
 
     (folder / "k.json").write_bytes(description)
     (folder / "k.csv.gz").write_bytes(numbers)
     with Store() as store:
-        return load_kept(folder / "k.json", store)
+        return load_archive(folder / "k.json", store)
 
 
 def figure(path: Path) -> object:

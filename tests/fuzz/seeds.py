@@ -20,7 +20,7 @@ from taskorder import solve
 from taskorder.cli import main
 from taskorder.planning.pilot import TransferTable
 from taskorder.portable import PortableOrder
-from taskorder.records import RunSpec
+from taskorder.runs.specs import RunSpec
 from taskorder.runs.store import Store
 
 TABLE = ((1.0, 0.5, 0.2), (0.5, 1.0, 0.1), (0.2, 0.1, 1.0))
@@ -229,7 +229,7 @@ def feature_arrays() -> list[bytes]:
 @cache
 def stores() -> list[bytes]:
     from taskorder.runs.settings import Config
-    from taskorder.runs.settings import specs as specs_of
+    from taskorder.runs.specs import RunSpecs as specs_of
 
     config = Config(num_sets=2, num_tasks=3, num_seeds=2, epochs=1, fraction=0.2)
     ways = [way for length in range(4) for way in itertools.permutations(range(3), length)]
@@ -265,12 +265,12 @@ def stores() -> list[bytes]:
 @cache
 def kept() -> tuple[bytes, bytes]:
     """A description and its table."""
-    from taskorder.runs.archive import write_kept
+    from taskorder.runs.archive import write_archive
 
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "s").write_bytes(stores()[0])
         with Store(Path(folder) / "s") as store:
-            write_kept(Path(folder) / "k.csv.gz", store)
+            write_archive(Path(folder) / "k.csv.gz", store)
         return (Path(folder) / "k.json").read_bytes(), (Path(folder) / "k.csv.gz").read_bytes()
 
 

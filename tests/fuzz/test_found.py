@@ -13,9 +13,10 @@ from taskorder.cli import main
 from taskorder.datasets import load
 from taskorder.planning.pilot import TransferTable
 from taskorder.portable import PortableOrder
-from taskorder.records import Plan, RunSpec
-from taskorder.runs.archive import load_kept
-from taskorder.runs.config import read_config
+from taskorder.records import Plan
+from taskorder.runs.archive import load_archive
+from taskorder.runs.settings import read_config
+from taskorder.runs.specs import RunSpec
 from taskorder.runs.store import Store
 from taskorder.tables.reading import read_similarity
 
@@ -225,7 +226,7 @@ def test_kept_tables_that_are_damaged(tmp_path):
         (tmp_path / "k.json").write_bytes(about)
         (tmp_path / "k.csv.gz").write_bytes(numbers)
         with Store() as store, pytest.raises(ValueError, match=message):
-            load_kept(tmp_path / "k.json", store)
+            load_archive(tmp_path / "k.json", store)
 
 
 def test_figures_that_are_damaged(tmp_path):

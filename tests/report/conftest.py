@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from taskorder.ordering.solve import solve
-from taskorder.records import RunSpec
 from taskorder.report.document import page_html
 from taskorder.report.plan_numbers import plan_numbers
 from taskorder.report.plan_page import plan_page
+from taskorder.runs.specs import RunSpec
 from taskorder.runs.store import Store
 
 HOSTILE = (

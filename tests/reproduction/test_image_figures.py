@@ -15,7 +15,8 @@ from taskorder.ordering.rules import typicality
 from taskorder.plots.draw import save
 from taskorder.plots.figuredata import FigureData
 from taskorder.runs import settings
-from taskorder.runs.config import read_config
+from taskorder.runs.settings import read_config
+from taskorder.runs.specs import RunSpecs, orders_to_train
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 IMAGES = ("fig1c", "fig5", "fig7", "fig9", "fig10", "truth", "noise-ceiling", "training-choices")
@@ -49,7 +50,7 @@ def load_specs(config):
 
 def sampled(spec):
     """The random orders of a spec and every order that a rule may want: here all."""
-    first = settings.orders(spec.params, spec.params["set"])
+    first = orders_to_train(spec.params, spec.params["set"])
     return list(dict.fromkeys([*first, *itertools.permutations(range(spec.params["num_tasks"]))]))
 
 
@@ -76,13 +77,13 @@ def test_the_configs_of_the_repository_are_the_runs_of_the_figures():
         if name != "fashion-mnist" or module is fig5
     }
     for name, (module, count) in whole.items():
-        wanted = settings.specs(runs.run_config(module.Config(), name, count))
-        assert settings.specs(read_config(CONFIGS / f"{name}.toml")) == wanted, name
-    assert settings.specs(read_config(CONFIGS / "fig1c.toml")) == fig1c.specs(fig1c.Config())
+        wanted = RunSpecs(runs.run_config(module.Config(), name, count))
+        assert RunSpecs(read_config(CONFIGS / f"{name}.toml")) == wanted, name
+    assert RunSpecs(read_config(CONFIGS / "fig1c.toml")) == fig1c.specs(fig1c.Config())
     seeds = [
         spec
         for name in ("fashion-mnist", "cifar10", "cifar100")
-        for spec in settings.specs(read_config(CONFIGS / f"{name}-seeds.toml"))
+        for spec in RunSpecs(read_config(CONFIGS / f"{name}-seeds.toml"))
     ]
     assert seeds == noise_ceiling.specs(noise_ceiling.Config())
 
@@ -108,8 +109,8 @@ def test_runs_of_several_settings_in_one_batch_come_back_in_their_places(monkeyp
         batches.append([spec.params["batch_size"] for spec in specs])
         return [{"set": spec.params["set"], "batch_size": spec.params["batch_size"]} for spec in specs]
 
-    monkeypatch.setattr("taskorder.runs.task_sets.run_batch", run_batch)
-    four, eight = (settings.specs(settings.Config(num_sets=2, batch_size=size)) for size in (4, 8))
+    monkeypatch.setattr("taskorder.runs.training.run_batch", run_batch)
+    four, eight = (RunSpecs(settings.Config(num_sets=2, batch_size=size)) for size in (4, 8))
     found = runs.run_batch([four[0], *eight, four[1]])
     assert [(one["batch_size"], one["set"]) for one in found] == [(4, 0), (8, 0), (8, 1), (4, 1)]
     assert batches == [[4, 4], [8, 8]]

@@ -9,6 +9,7 @@ import pytest
 from reproduction._image_truth import truth_of
 from taskorder.ordering.rules import typicality
 from taskorder.runs import settings
+from taskorder.runs.specs import RunSpecs
 from taskorder.runs.store import Store
 
 SCRIPT = Path(__file__).parents[2] / "examples" / "readme_figure.py"
@@ -55,7 +56,7 @@ def test_every_order_has_a_bar_and_every_rule_a_name(script, results):
 
 
 def test_the_script_reads_a_store_and_writes_a_picture(script, results, tmp_path):
-    specs = settings.specs(settings.Config(num_sets=len(results), num_tasks=4))
+    specs = RunSpecs(settings.Config(num_sets=len(results), num_tasks=4))
     with Store(tmp_path / "made-up.sqlite") as store:
         store.put(specs, results, 1.0)
     script.main(str(tmp_path / "made-up.sqlite"), str(tmp_path / "orders.png"))

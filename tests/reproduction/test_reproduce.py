@@ -11,8 +11,8 @@ from reproduction import reproduce
 from taskorder import experiments
 from taskorder.cli import main
 from taskorder.plots.figuredata import Check, FigureData, Panel, Series
-from taskorder.records import RunSpec
 from taskorder.runs.local import Interrupted
+from taskorder.runs.specs import RunSpec
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,8 @@ import pytest
 
 from reproduction.reproduce import load_tables
 from taskorder.cli import main
-from taskorder.records import RunSpec
-from taskorder.runs.archive import description, load_kept, read_description
-from taskorder.runs.settings import KIND
+from taskorder.runs.archive import description_path, load_archive, read_archive
+from taskorder.runs.specs import KIND, RunSpec
 from taskorder.runs.store import Store
 
 BEGINNINGS = ["", "0", "0.1", "1", "1.0"]
@@ -56,7 +55,7 @@ def kept(store, tmp_path, capsys):
 def test_read_back_unchanged(kept, store, tmp_path):
     with Store(store) as wanted, Store(tmp_path / "new.sqlite") as found:
         assert load_tables(kept.parent, found) == 2
-        assert load_kept(description(kept), found) == 0  # nothing is put twice
+        assert load_archive(description_path(kept), found) == 0  # nothing is put twice
         assert {entry.device for entry in found.entries()} == {"gpu: a fast one"}
         assert found.seconds([spec(0), spec(3)]) == 5.0
         for number in (0, 3):
@@ -65,7 +64,7 @@ def test_read_back_unchanged(kept, store, tmp_path):
 
 
 def test_the_description_says_what_and_how(kept):
-    about = read_description(description(kept))
+    about = read_archive(description_path(kept))
     assert about.specs == [spec(0), spec(3)]
     assert (about.inputs, about.device) == ("abc", "gpu: a fast one")
     assert [run["network_steps"] for run in about.runs] == [7, 7]
@@ -76,10 +75,10 @@ def test_damaged_files_are_named(kept, tmp_path):
     for damaged in (b"no gzip", gzip.compress(text)[:-9], gzip.compress(b"a,b\n1,2\n"), gzip.compress(text + b"9,9\n")):
         kept.write_bytes(damaged)
         with Store() as empty, pytest.raises(ValueError, match="must be a table written by `taskorder export --whole`"):
-            load_kept(description(kept), empty)
-    description(kept).write_text("{}")
+            load_archive(description_path(kept), empty)
+    description_path(kept).write_text("{}")
     with pytest.raises(ValueError, match="must describe a table of runs"):
-        read_description(description(kept))
+        read_archive(description_path(kept))
 
 
 def test_what_cannot_be_kept_is_refused(store, tmp_path, capsys):

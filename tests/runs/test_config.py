@@ -4,23 +4,29 @@ from pathlib import Path
 
 import pytest
 
-runs = pytest.importorskip("taskorder.runs.task_sets")
+pytest.importorskip("jax")
+from taskorder.engine.capacity import networks_that_fit
+from taskorder.engine.nets import mlp
 from taskorder.runs import settings
-from taskorder.runs.config import config_of, read_config
+from taskorder.runs import training as runs
+from taskorder.runs.settings import config_of, read_config
+from taskorder.runs.specs import RunSpecs, num_trainings
 
-CONFIGS = Path(__file__).parents[2] / "configs"
+ROOT = Path(__file__).parents[2]
+
+
+def path_of(name):
+    return ROOT / ("examples" if name == "quick" else "reproduction/configs") / f"{name}.toml"
 
 
 @pytest.mark.parametrize("name", ["quick", "fashion-mnist", "cifar10"])
 def test_our_configs_set_every_key(name):
-    config = read_config(CONFIGS / f"{name}.toml")
-    text = (CONFIGS / f"{name}.toml").read_text()
+    config = read_config(path_of(name))
+    text = (path_of(name)).read_text()
     assert all(f"\n{key} = " in text for key in settings.known_settings())
-    assert len(settings.specs(config)) == config.num_sets
+    assert len(RunSpecs(config)) == config.num_sets
     shares = {name for name in config.similarities if name.endswith("%")}
-    assert settings.num_trainings(settings.specs(config)[0]) == 325 + 5 * (
-        1 + len(shares)
-    )  # the tree, and single tasks
+    assert num_trainings(RunSpecs(config)[0]) == 325 + 5 * (1 + len(shares))  # the tree, and single tasks
 
 
 def test_the_papers_settings():
@@ -29,13 +35,13 @@ def test_the_papers_settings():
         expected = settings.Config(
             name, num_sets, similarities=measured, net=net, epochs=5, batch_size=4, learning_rate=1e-3
         )
-        assert read_config(CONFIGS / f"{name}.toml") == expected
+        assert read_config(path_of(name)) == expected
 
 
 def test_whole_numbers_will_do():
     config = config_of({"orders": 7, "learning_rate": 1, "num_tasks": 9, "classes_per_task": 1})
     assert (config.orders, config.learning_rate) == ("7", 1.0)
-    assert settings.num_trainings(settings.specs(config)[0]) <= 7 * 9 + 9
+    assert num_trainings(RunSpecs(config)[0]) <= 7 * 9 + 9
     assert config_of({"similarities": ["1%", "curvature"], "reset_adam": True}).similarities == ("1%", "curvature")
 
 
@@ -104,8 +110,8 @@ def test_the_digest_of_the_inputs_sees_rows_and_order(monkeypatch):
 
 def test_networks_that_fit():
     """What the memory holds, on a CPU no more than are of use, and at least one."""
-    net = runs.mlp((28, 28, 1), 2)  # 109,058 parameters: 1.3 MB with both moments
-    assert runs.networks_that_fit(net) == 64
-    assert runs.networks_that_fit(runs.mlp((64, 64, 3), 2)) == 16
-    assert runs.networks_that_fit(net, 109_058 * 4 * 12 * 9) == 8
-    assert runs.networks_that_fit(net, 1) == 1
+    net = mlp((28, 28, 1), 2)  # 109,058 parameters: 1.3 MB with both moments
+    assert networks_that_fit(net) == 64
+    assert networks_that_fit(mlp((64, 64, 3), 2)) == 16
+    assert networks_that_fit(net, 109_058 * 4 * 12 * 9) == 8
+    assert networks_that_fit(net, 1) == 1

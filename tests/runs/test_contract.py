@@ -6,9 +6,9 @@ import sys
 import numpy as np
 import pytest
 
-from taskorder.records import RunSpec
 from taskorder.runs import local
 from taskorder.runs.local import Interrupted
+from taskorder.runs.specs import RunSpec
 from taskorder.runs.store import Store
 
 SPECS = [RunSpec("square.1", {"x": x}) for x in range(23)]

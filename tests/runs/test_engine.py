@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from taskorder.cli import main
-from taskorder.runs.config import read_config
-from taskorder.runs.settings import specs
+from taskorder.runs.settings import read_config
+from taskorder.runs.specs import RunSpecs
 from taskorder.runs.store import Store
 
 from .conftest import environment, offspring, still_there, wait_for
@@ -66,7 +66,7 @@ def results(path):
     """The exported table as bytes, the similarities, and those by curvature, from a store."""
     assert main(["export", str(path), "-o", f"{path}.csv"]) == 0
     with Store(path) as store:
-        found = [result["similarities"] for result in store.get(specs(read_config(path.parent / "tiny.toml")))]
+        found = [result["similarities"] for result in store.get(RunSpecs(read_config(path.parent / "tiny.toml")))]
     curvature = [one.pop("curvature")["value"] for one in found]
     return Path(f"{path}.csv").read_bytes(), found, np.array(curvature)
 
@@ -118,7 +118,7 @@ def test_three_machines(folder, whole, machines, third):
 
     training = Training(load("digits"))
     with Store(folder / "three") as store:
-        wanted = specs(read_config(folder / "tiny.toml"))
+        wanted = RunSpecs(read_config(folder / "tiny.toml"))
         assert complete(wanted, training, store, batch_size=1, device=training.device) == 0
         assert all(entry.device.startswith("cpu: ") for entry in store.entries())
     same(results(folder / "three"), whole)

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 pytest.importorskip("jax")
+from taskorder.engine.estimates import task_pool
 from taskorder.ordering.candidates import similarity_orders
-from taskorder.runs import settings
-from taskorder.runs import task_sets as runs
-from taskorder.runs.config import config_of
-from taskorder.runs.estimates import share_of, task_pool
+from taskorder.runs import training as runs
+from taskorder.runs.results import tables_of
+from taskorder.runs.settings import config_of, share_of
+from taskorder.runs.specs import RunSpecs
 from taskorder.tables.loss_ratios import measured_similarity
 
 NAMES = ["test", "train", "20%", "2%", "curvature"]
@@ -19,7 +20,7 @@ NAMES = ["test", "train", "20%", "2%", "curvature"]
 @pytest.fixture(scope="module")
 def result():
     config = config_of({"num_tasks": 4, "orders": "2+rules", "epochs": 1, "similarities": NAMES})
-    return runs.run_batch(settings.specs(config)[:1])[0]
+    return runs.run_batch(RunSpecs(config)[:1])[0]
 
 
 def test_every_estimate_is_a_whole_table(result):
@@ -33,7 +34,7 @@ def test_every_estimate_is_a_whole_table(result):
 
 
 def test_test_losses_are_those_of_the_single_task_networks(result):
-    rows, tables = settings.tables_of(result)
+    rows, tables = tables_of(result)
     assert {(task,) for task in range(4)} & set(rows)
     for task in range(4):
         if (task,) in rows:
@@ -42,7 +43,7 @@ def test_test_losses_are_those_of_the_single_task_networks(result):
 
 
 def test_the_rules_orders_are_trained(result):
-    rows, _ = settings.tables_of(result)
+    rows, _ = tables_of(result)
     for name in NAMES[:-1]:
         for orders in similarity_orders(measured_similarity(result["similarities"][name])).values():
             assert set(orders) <= set(rows)
@@ -69,19 +70,15 @@ def test_pools_of_a_share_have_the_shape_of_the_whole():
 
 def test_adam_starts_afresh_only_when_asked():
     base = {"num_tasks": 2, "orders": 1, "epochs": 1, "fraction": 0.2}
-    kept, reset = (
-        runs.run_batch(settings.specs(config_of({**base, "reset_adam": one}))[:1])[0] for one in (False, True)
-    )
+    kept, reset = (runs.run_batch(RunSpecs(config_of({**base, "reset_adam": one}))[:1])[0] for one in (False, True))
     assert kept["loss"][1] == reset["loss"][1]  # after the first task
     assert kept["loss"][2] != reset["loss"][2]
 
 
 def test_named_tasks_take_the_place_of_drawn_ones():
     config = config_of({"tasks": ["3-5", "8-1"], "num_sets": 1, "num_tasks": 2, "epochs": 1, "fraction": 0.2})
-    (spec,) = settings.specs(config)
-    assert (
-        "tasks" not in settings.specs(config_of({}))[0].params
-    )  # specs from before there were named tasks stay theirs
+    (spec,) = RunSpecs(config)
+    assert "tasks" not in RunSpecs(config_of({}))[0].params  # specs from before there were named tasks stay theirs
     found = runs.run_batch([spec])[0]["task_set"]
     assert found["names"] == ("3-5", "8-1")
     assert found["tasks"] == (((3, 5), (0, 1)), ((8, 1), (0, 1)))

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from taskorder.runs import head
-from taskorder.runs.head import Beside, Head, HeadLost, first_line, from_outside
+from taskorder.runs.head import Head, HeadLost, PolledCount, first_line, from_outside
 
 
 @pytest.fixture
@@ -63,11 +63,11 @@ def test_a_head_may_be_silent_for_a_while_and_no_longer(connect, listening, cloc
 def test_an_agent_that_ends_is_noticed_at_once(connect, agent):
     one = connect()
     line, _ = agent.accept()
-    with one.asked():
+    with one.guarded():
         line.close()
     with pytest.raises(HeadLost, match="got nothing from Ray's agent on this machine"):
         one.answers()
-    with pytest.raises(HeadLost), one.asked():
+    with pytest.raises(HeadLost), one.guarded():
         pytest.fail("Ray was asked")
 
 
@@ -80,9 +80,9 @@ def test_an_error_of_ray_is_the_heads_fault_where_that_is_gone(connect, agent):
             line.close()
         raise OSError("Connection reset by peer")
 
-    with pytest.raises(OSError, match="reset"), one.asked():
+    with pytest.raises(OSError, match="reset"), one.guarded():
         fail(because_of_the_agent=False)
-    with pytest.raises(HeadLost), one.asked():
+    with pytest.raises(HeadLost), one.guarded():
         fail(because_of_the_agent=True)
 
 
@@ -105,7 +105,7 @@ def test_a_number_is_asked_for_beside_the_work(connect):
             held.wait(10)
         return value
 
-    count = Beside(ask, connect(), 0.0)
+    count = PolledCount(ask, connect(), 0.0)
     assert [count.last() for _ in range(3)] == [2, 2, 2]  # the second answer takes long
     held.set()
     until = time.monotonic() + 10
@@ -119,7 +119,7 @@ def test_a_number_that_never_comes_holds_nobody_up(connect, agent):
     line, _ = agent.accept()
     line.close()
     with pytest.raises(HeadLost):
-        Beside(threading.Event().wait, one, 5.0).last()
+        PolledCount(threading.Event().wait, one, 5.0).last()
 
 
 def test_what_is_said_of_an_error():

@@ -6,8 +6,8 @@ import sys
 import time
 from collections import Counter
 
-from taskorder.records import RunSpec
 from taskorder.runs.local import run
+from taskorder.runs.specs import RunSpec
 from taskorder.runs.store import Store
 
 ROUNDS = 50
@@ -15,7 +15,7 @@ ROUNDS = 50
 WORKER = """
 import os, sys, time
 from taskorder.runs.local import complete
-from taskorder.records import RunSpec
+from taskorder.runs.specs import RunSpec
 from taskorder.runs.store import Store
 
 class Loud(Store):

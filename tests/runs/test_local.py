@@ -6,10 +6,10 @@ import time
 
 import pytest
 
-from taskorder.records import RunSpec
 from taskorder.runs import sweep
 from taskorder.runs.local import Interrupted, complete
-from taskorder.runs.locks import Claims, claimed
+from taskorder.runs.locks import SpecLocks, locked_elsewhere
+from taskorder.runs.specs import RunSpec
 from taskorder.runs.store import Store
 
 SPECS = [RunSpec("square.1", {"x": x}) for x in range(10)]
@@ -69,16 +69,16 @@ def test_data_and_device_are_kept():
 HOLD = """
 import sys
 from pathlib import Path
-from taskorder.runs.locks import Claims
-claims = Claims(Path(sys.argv[1]))
-with claims.take(sys.argv[2:]) as taken:
+from taskorder.runs.locks import SpecLocks
+locks = SpecLocks(Path(sys.argv[1]))
+with locks.hold(sys.argv[2:]) as taken:
     print(taken, flush=True)
     sys.stdin.read()
 """
 
 
 class Holder:
-    """Another process that claims specs until it is killed."""
+    """Another process that locks specs until it is killed."""
 
     def __init__(self, path, digests):
         command = [sys.executable, "-c", HOLD, str(path), *digests]
@@ -95,26 +95,26 @@ class Holder:
         self.process.stdout.close()
 
 
-def test_claims_are_for_all_or_none_and_end_with_their_process(tmp_path):
+def test_locks_are_for_all_or_none_and_end_with_their_process(tmp_path):
     path = tmp_path / "s"
-    with Claims(path) as claims:
+    with SpecLocks(path) as locks:
         with Holder(path, DIGESTS[2:4]) as other:
             assert other.taken == "True"
-            with claims.take(DIGESTS[:3]) as taken:
+            with locks.hold(DIGESTS[:3]) as taken:
                 assert not taken
                 with Holder(path, DIGESTS[3:4]) as third:
                     assert third.taken == "False"
-            assert claimed(path, DIGESTS) == set(DIGESTS[2:4])
-            with claims.take(DIGESTS[4:]) as taken:
+            assert locked_elsewhere(path, DIGESTS) == set(DIGESTS[2:4])
+            with locks.hold(DIGESTS[4:]) as taken:
                 assert taken
-        with claims.take(DIGESTS) as taken:
+        with locks.hold(DIGESTS) as taken:
             assert taken
-    assert claimed(path, DIGESTS) == set()
-    assert claimed(tmp_path / "none", DIGESTS) == set()
+    assert locked_elsewhere(path, DIGESTS) == set()
+    assert locked_elsewhere(tmp_path / "none", DIGESTS) == set()
 
 
 def test_what_another_process_runs_is_left_to_it_and_taken_over_when_it_dies(tmp_path, monkeypatch):
-    monkeypatch.setattr(sweep, "LOOK_AGAIN_SECONDS", 0.01)
+    monkeypatch.setattr(sweep, "RETRY_SECONDS", 0.01)
     path = tmp_path / "s"
     seen, waited = [], []
 

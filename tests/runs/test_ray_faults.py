@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from taskorder.records import RunSpec
 from taskorder.runs.local import complete as complete_here
+from taskorder.runs.specs import RunSpec
 from taskorder.runs.store import Store
 
 from .conftest import add_machine, environment, free_port, offspring, still_there, wait_for
@@ -154,7 +154,7 @@ HOG = """
 import time
 import numpy as np
 from taskorder.runs.ray import complete
-from taskorder.records import RunSpec
+from taskorder.runs.specs import RunSpec
 from taskorder.runs.store import Store
 
 def work(batch):
@@ -193,7 +193,7 @@ from taskorder.cli import onray
 from taskorder.runs import head
 from taskorder.runs.cluster import Share
 from taskorder.runs.ray import complete
-from taskorder.records import RunSpec
+from taskorder.runs.specs import RunSpec
 from taskorder.runs.store import Store
 
 head.REACHED_SECONDS, head.ASKED_AGAIN_SECONDS = 3.0, 0.5

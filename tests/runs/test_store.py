@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from taskorder.records import RunSpec
 from taskorder.runs.local import Interrupted, run
+from taskorder.runs.specs import RunSpec
 from taskorder.runs.store import Store
 
 SPECS = [RunSpec("square.1", {"x": x}) for x in range(10)]
@@ -99,7 +99,7 @@ def test_a_failing_batch_keeps_the_others():
 SLOWLY = """
 import sys, time
 from taskorder.runs.local import run
-from taskorder.records import RunSpec
+from taskorder.runs.specs import RunSpec
 from taskorder.runs.store import Store
 
 def slow(specs):

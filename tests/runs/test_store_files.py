@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import pytest
 
 import taskorder.runs.store
-from taskorder.records import RunSpec
 from taskorder.runs.local import complete
+from taskorder.runs.specs import RunSpec
 from taskorder.runs.store import PIECE, SCHEMA, Store, StoreError, scratch
 
 SPECS = [RunSpec("square.1", {"x": x}) for x in range(10)]
@@ -134,7 +134,7 @@ def test_a_full_disk_loses_only_what_does_not_fit(tmp_path):
 
 FILL = """
 import resource, sys
-from taskorder.records import RunSpec
+from taskorder.runs.specs import RunSpec
 from taskorder.runs.store import Store, StoreError
 resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
 store = Store(sys.argv[1])

@@ -5,8 +5,8 @@ import sqlite3
 
 import pytest
 
-from taskorder.records import RunSpec
 from taskorder.runs import store as stores
+from taskorder.runs.specs import RunSpec
 from taskorder.runs.store import Store, StoreError
 
 SPECS = [RunSpec("square.1", {"x": x}) for x in range(7)]

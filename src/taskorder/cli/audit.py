@@ -77,12 +77,12 @@ def _stored(path: str, where: dict[str, str]) -> Iterator[Row]:
 
     Of a run that `where` leaves out one row without numbers stands for all, so that its result need not be read.
     """
-    from taskorder.runs.index import listed
-    from taskorder.runs.results import run_result
-    from taskorder.runs.settings import RUNS, beginnings_of
+    from taskorder.runs.index import run_index
+    from taskorder.runs.results import prefix_rows, run_result
+    from taskorder.runs.specs import RUNS
     from taskorder.runs.store import Store
 
-    with Store(Path(path), create=False) as store, listed(store, RUNS) as runs:
+    with Store(Path(path), create=False) as store, run_index(store, RUNS) as runs:
         if not runs:
             raise ValueError(f"`{path}` must hold finished runs of `taskorder run`, got none.")
         for entry in runs:
@@ -93,7 +93,7 @@ def _stored(path: str, where: dict[str, str]) -> Iterator[Row]:
                 continue
             result = run_result(store, entry, ("accuracy",))
             names = result["task_set"]["names"]
-            for order, row in beginnings_of(result).items():
+            for order, row in prefix_rows(result).items():
                 if len(order) < len(names):
                     continue
                 for task, accuracy in enumerate(result["accuracy"][row]):

@@ -16,7 +16,7 @@ from taskorder.cli.output import CANNOT_WRITE, output_file, say
 from taskorder.files import whole_file
 
 if TYPE_CHECKING:
-    from taskorder.runs.index import Listed
+    from taskorder.runs.index import RunIndex
     from taskorder.runs.store import Entry, Store
 
 TABLES = (".csv", ".csv.gz", ".parquet")
@@ -70,8 +70,8 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> tuple[int, str]:
     """The exit code and what to print."""
-    from taskorder.runs.index import listed
-    from taskorder.runs.settings import KIND
+    from taskorder.runs.index import run_index
+    from taskorder.runs.specs import KIND
     from taskorder.runs.store import Store
 
     if args.whole:
@@ -84,7 +84,7 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
         if args.similarity is None
         else partial(_write_similarity, by="test" if args.by is None else args.by, raw=args.raw)
     )
-    with Store(args.store, create=False) as store, listed(store, KIND) as runs:
+    with Store(args.store, create=False) as store, run_index(store, KIND) as runs:
         if not runs:
             raise ValueError(f"`store` must hold finished runs of `taskorder run`, got none in {args.store}.")
         entries = runs if args.similarity is None else _of_set(runs, args.similarity)
@@ -103,21 +103,21 @@ def _runs(count: int) -> str:
 
 
 def _whole(args: argparse.Namespace) -> tuple[int, str]:
-    from taskorder.runs.archive import description, write_kept
+    from taskorder.runs.archive import description_path, write_archive
     from taskorder.runs.store import Store
 
     path = Path(args.output)
     if args.similarity is not None or args.by is not None or args.raw or not path.name.endswith(".csv.gz"):
         raise ValueError("`--whole` must come alone, with an --output that ends in .csv.gz.")
-    for written in (path, description(path)):
+    for written in (path, description_path(path)):
         output_file(written, inputs=[args.store])
     with Store(args.store, create=False) as store:
         try:
-            count = write_kept(path, store)
+            count = write_archive(path, store)
         except OSError as problem:
             say(f"error: cannot write {path}: {problem.strerror or problem}")
             return CANNOT_WRITE, ""
-    return 0, f"wrote {path} and {description(path).name}: {_runs(count)}\n"
+    return 0, f"wrote {path} and {description_path(path).name}: {_runs(count)}\n"
 
 
 def _writer(path: Path) -> Callable[[Path, Iterator[Columns]], None]:
@@ -127,15 +127,15 @@ def _writer(path: Path) -> Callable[[Path, Iterator[Columns]], None]:
     return {".parquet": _write_parquet, ".gz": _write_csv_gz, ".csv": _write_csv}[ending]
 
 
-def _of_set(runs: Listed, number: int) -> list[Entry]:
+def _of_set(runs: RunIndex, number: int) -> list[Entry]:
     """The runs of one task set, which must be of one kind."""
-    from taskorder.runs.results import config_of
+    from taskorder.runs.results import config_key
 
     low, high = runs.set_range()
     chosen = runs.of_set(number) if low <= number <= high else []
     if not chosen:
         raise ValueError(f"`--similarity` must name a finished task set, got {number}. Sets: {low} to {high}.")
-    if len(set(map(config_of, chosen))) > 1:
+    if len(set(map(config_key, chosen))) > 1:
         raise ValueError("`--similarity` needs a store with one config, got several. Use a store of its own for each.")
     return chosen
 
@@ -164,7 +164,7 @@ def _write_similarity(path: Path, results: Iterator[Columns], *, by: str, raw: b
     write_similarity(path, np.mean(found, axis=0), names)
 
 
-def _parts(store: Store, runs: Listed) -> Iterator[Columns]:
+def _parts(store: Store, runs: RunIndex) -> Iterator[Columns]:
     """The columns of one run after the other; only one is in memory."""
     from taskorder.runs.results import run_result
 
@@ -178,7 +178,7 @@ def _parts(store: Store, runs: Listed) -> Iterator[Columns]:
 
 def _table(result: dict[str, Any]) -> Columns:
     """A row for each order, step and task of a result, from its rows for distinct beginnings."""
-    from taskorder.runs.settings import SCORES
+    from taskorder.runs.results import SCORES
 
     names = result["task_set"]["names"]
     rows = {tuple(text.split(".")) if text else (): row for row, text in enumerate(result["beginnings"])}

@@ -17,9 +17,9 @@ from taskorder.cli.progress import Interruptible
 
 if TYPE_CHECKING:
     from taskorder.engine.tree import Work
-    from taskorder.records import RunSpec
     from taskorder.runs.cluster import Share
     from taskorder.runs.settings import Config
+    from taskorder.runs.specs import RunSpec
     from taskorder.runs.store import Store
 
 FAILED = 1
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     share = share_of(args)
     if find_spec("jax") is None:
         raise ValueError('The JAX engine is not installed. Install it with: pip install "taskorder[neural]".')
-    from taskorder.runs.config import read_config
+    from taskorder.runs.settings import read_config
 
     config = read_config(args.config)  # before there is a store, which a slip of the keyboard should not leave behind
     try:
@@ -92,10 +92,10 @@ def _run(args: argparse.Namespace, config: Config, name: str, store: Store, shar
     """How many specs failed, and what to print."""
     from dataclasses import asdict
 
-    from taskorder.runs import settings
-    from taskorder.runs import task_sets as runs
+    from taskorder.runs import training as runs
+    from taskorder.runs.specs import RunSpecs, num_trainings
 
-    specs = settings.specs(config)
+    specs = RunSpecs(config)
     inputs = runs.inputs_digest(config.dataset)
     runs.task_set_of(specs[0])
     if store.inputs(specs) - {inputs}:
@@ -104,7 +104,7 @@ def _run(args: argparse.Namespace, config: Config, name: str, store: Store, shar
             "Choose another with --store FILE."
         )
     store.request(name, asdict(config), specs)
-    meter = _Meter(settings.num_trainings(specs[0]), name, draw=sys.stderr.isatty())
+    meter = _Meter(num_trainings(specs[0]), name, draw=sys.stderr.isatty())
     how: dict[str, Any] = {"report": meter.specs, "keep_going": True, "inputs": inputs}
     if share is None:
         num_failed = _here(config, args.batch, specs, store, meter, how)
@@ -121,7 +121,7 @@ def _here(
 ) -> int:
     """How many specs failed in this process."""
     from taskorder.engine.compiled import keep_compiled
-    from taskorder.runs import task_sets as runs
+    from taskorder.runs import training as runs
     from taskorder.runs.local import complete
 
     def run_batch(batch: Sequence[RunSpec]) -> list[dict[str, Any]]:
@@ -139,7 +139,7 @@ def _there(
     config: Config, batch: int | None, specs: Sequence[RunSpec], store: Store, meter: _Meter, how: dict[str, Any]
 ) -> int:
     """How many specs failed on the workers of Ray."""
-    from taskorder.runs import task_sets as runs
+    from taskorder.runs import training as runs
     from taskorder.runs.ray import complete
     from taskorder.runs.training import Training
 

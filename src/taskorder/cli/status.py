@@ -13,7 +13,7 @@ from taskorder.cli.output import page, write
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from taskorder.runs.progress import Tally
+    from taskorder.runs.progress import RequestProgress
     from taskorder.runs.store import Failure, Store
 
 HEADERS = ("config", "done", "of", "failed", "running", "seconds", "network-steps", "steps/s")
@@ -41,11 +41,11 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> tuple[int, str]:
     """The exit code and what to print."""
-    from taskorder.runs.progress import standing
+    from taskorder.runs.progress import store_progress
     from taskorder.runs.store import Store
 
     with Store(args.store, create=False) as store:
-        found = standing(store, 0 if args.json else SHOWN_FAILURES)
+        found = store_progress(store, 0 if args.json else SHOWN_FAILURES)
         rows = [_row(tally) for tally in found.tallies]
         made = {key: sorted(values - {""}) for key, values in found.made.items()}
         if args.json:
@@ -67,11 +67,11 @@ def _document(rows: list[dict[str, Any]], store: Store, made: dict[str, list[str
     yield ("]" if before == "\n" else "\n  ]") + "," + json.dumps(made, indent=2).removeprefix("{") + "\n"
 
 
-def _row(tally: Tally) -> dict[str, Any]:
+def _row(tally: RequestProgress) -> dict[str, Any]:
     return {
         "config": tally.name,
         "done": tally.done,
-        "of": tally.of,
+        "of": tally.total,
         "failed": tally.failed,
         "running": tally.running,
         "seconds": round(tally.seconds, 3),

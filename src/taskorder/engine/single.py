@@ -20,7 +20,7 @@ from taskorder.checks import Floats
 from taskorder.engine.evaluate import evaluate
 from taskorder.engine.nets import Net, Params
 from taskorder.engine.train import Pool, State, as_floats, cross_entropy
-from taskorder.engine.tree import Curriculum, Node, tasks_of, walk
+from taskorder.engine.tree import Branch, Curriculum, tasks_of, walk
 
 CURVATURE = "curvature"
 """The name of its table."""
@@ -39,35 +39,35 @@ def transfer_tables(
     curricula: Sequence[Curriculum],
     pools: Mapping[str, Pool],
     curvature: Pool | None = None,
-    **how: Any,
+    **options: Any,
 ) -> list[dict[str, dict[str, Floats]]]:
     """For each curriculum of single tasks, for each of `pools`, (P, P) tables: row A, column B is network A on task B.
 
-    A pool gives the tables accuracy, loss and chance; `curvature` one more entry with the table value. `how` goes to
+    A pool gives the tables accuracy, loss and chance; `curvature` one more entry with the table value. `options` go to
     `tree.walk`.
     """
-    found: list[dict[str, dict[str, Floats]]] = [{} for _ in curricula]
+    measured: list[dict[str, dict[str, Floats]]] = [{} for _ in curricula]
 
-    def put(name: str, kind: str, nodes: Sequence[Node], table: Array) -> None:
-        for node, row in zip(nodes, np.asarray(table, np.float64), strict=False):
-            tables = found[node.curriculum].setdefault(name, {})
-            tables.setdefault(kind, np.zeros((len(row), len(row))))[node.prefix[0]] = row
+    def put(name: str, kind: str, branches: Sequence[Branch], table: Array) -> None:
+        for branch, row in zip(branches, np.asarray(table, np.float64), strict=False):
+            tables = measured[branch.curriculum].setdefault(name, {})
+            tables.setdefault(kind, np.zeros((len(row), len(row))))[branch.prefix[0]] = row
 
-    def measure(nodes: Sequence[Node], state: State) -> None:
-        if not nodes[0].prefix:
+    def measure(branches: Sequence[Branch], state: State) -> None:
+        if not branches[0].prefix:
             return
-        tasks = tasks_of(curricula, nodes, state)
+        tasks = tasks_of(curricula, branches, state)
         for name, pool in pools.items():
             for kind, table in evaluate(net, state.params, pool, tasks)._asdict().items():
-                put(name, kind, nodes, table)
+                put(name, kind, branches, table)
         if curvature is not None:
-            places = np.array([node.prefix[0] for node in nodes])
+            places = np.array([branch.prefix[0] for branch in branches])
             own = tasks[jnp.arange(len(tasks)), jnp.asarray(np.pad(places, (0, len(tasks) - len(places)), mode="edge"))]
             columns = [_curvature(net, state.params, curvature, own, other) for other in tasks.T]
-            put(CURVATURE, "value", nodes, jnp.stack(columns, axis=1))
+            put(CURVATURE, "value", branches, jnp.stack(columns, axis=1))
 
-    walk(net, train, curricula, measure, **how)
-    return found
+    walk(net, train, curricula, measure, **options)
+    return measured
 
 
 @functools.partial(jax.jit, static_argnames=("net",))
@@ -75,13 +75,13 @@ def _curvature(net: Net, params: Params, pool: Pool, own: Array, other: Array) -
     """(N,) -g.H.g of N networks: g from task `other[i]`, H from task `own[i]`."""
     size = max(1, min(pool.rows.shape[1], EXAMPLES_AT_ONCE // len(own)))
 
-    def one(params: Params, own: Array, other: Array) -> Array:
+    def similarity(params: Params, own: Array, other: Array) -> Array:
         direction = mean_gradient(net, params, pool, other, size)
         _, bent = jax.jvp(lambda p: mean_gradient(net, p, pool, own, size), (params,), (direction,))
         products = jax.tree.map(lambda g, b: (g * b).sum(), direction, bent)
         return -functools.reduce(jnp.add, jax.tree.leaves(products))
 
-    return jax.vmap(one)(params, own, other)
+    return jax.vmap(similarity)(params, own, other)
 
 
 def mean_gradient(net: Net, params: Params, pool: Pool, task: Array, size: int) -> Params:

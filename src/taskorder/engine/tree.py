@@ -1,6 +1,6 @@
-"""The order tree: train many orders of the same tasks without ever training a shared beginning twice.
+"""Train many orders of the same tasks without ever training a shared prefix twice.
 
-Level by level, every distinct beginning of an order is one network; a longer beginning starts from a copy of the state
+Level by level, every distinct prefix of an order is one network; a longer prefix starts from a copy of the state
 (parameters and Adam moments) of the one before it. All 120 orders of five tasks take 325 task trainings instead of 600.
 Where a level has more networks than fit, it is cut into parts and each part is followed to the end before the next.
 """
@@ -20,8 +20,7 @@ from taskorder.checks import Floats, Ints
 from taskorder.engine.evaluate import evaluate
 from taskorder.engine.nets import Net
 from taskorder.engine.train import Pool, Recipe, State, start, train_task
-
-Prefix = tuple[int, ...]
+from taskorder.prefixes import Prefix, PrefixTree
 
 
 @dataclass(frozen=True)
@@ -29,7 +28,7 @@ class Curriculum:
     """One set of tasks, one seed, and the orders to learn the tasks in."""
 
     tasks: tuple[int, ...]
-    """Places of the P tasks in the pools."""
+    """Rows of the P tasks in the pools."""
     orders: tuple[Prefix, ...]
     """Each is a sequence of positions in `tasks`; any length, repeats allowed."""
     seed: int = 0
@@ -57,16 +56,16 @@ class Work:
     network_steps: int = 0
 
 
-class Node(NamedTuple):
-    """A beginning of an order of one of the curricula: one network."""
+class Branch(NamedTuple):
+    """A prefix of an order of one of the curricula: one network."""
 
     curriculum: int
     prefix: Prefix
 
 
-Visit = Callable[[Sequence[Node], State], None]
-"""Called with the networks of some beginnings as soon as they are trained. There may be more networks than beginnings:
-the last is repeated. Must copy what it wants to keep: the walk overwrites the networks."""
+Visit = Callable[[Sequence[Branch], State], None]
+"""Called with the networks of some branches as soon as they are trained. There may be more networks than branches: the
+last is repeated. It must copy what it needs later: the walk overwrites the networks."""
 
 
 @dataclass
@@ -80,6 +79,7 @@ class _Walk:
     work: Work
     report: Callable[[Work], object] | None
     counts: Ints
+    trees: list[PrefixTree]
 
 
 def train_orders(
@@ -97,16 +97,18 @@ def train_orders(
 
     max_networks: networks in training at the same time; memory holds about three times their states.
     """
-    scores: dict[Node, Outcome] = {}
+    scores: dict[Branch, Outcome] = {}
 
-    def score(nodes: Sequence[Node], state: State) -> None:
-        found = [np.asarray(table) for table in evaluate(net, state.params, test, tasks_of(curricula, nodes, state))]
-        for row, node in enumerate(nodes):
-            scores[node] = Outcome(*(table[row] for table in found))
+    def score(branches: Sequence[Branch], state: State) -> None:
+        tables = [
+            np.asarray(table) for table in evaluate(net, state.params, test, tasks_of(curricula, branches, state))
+        ]
+        for row, branch in enumerate(branches):
+            scores[branch] = Outcome(*(table[row] for table in tables))
 
     work = work or Work()
     walk(net, train, curricula, score, recipe=recipe, max_networks=max_networks, work=work, report=report)
-    return [_outcome(scores, number, one.orders) for number, one in enumerate(curricula)], work
+    return [_outcome(scores, number, curriculum.orders) for number, curriculum in enumerate(curricula)], work
 
 
 def walk(
@@ -120,46 +122,45 @@ def walk(
     work: Work | None = None,
     report: Callable[[Work], object] | None = None,
 ) -> None:
-    """Train every distinct beginning of the orders once, and show it to `visit`; the empty ones come first."""
-    counts = np.asarray(train.counts)
-    run = _Walk(net, train, curricula, visit, recipe, max_networks, work or Work(), report, counts)
-    roots = [Node(number, ()) for number in range(len(curricula))]
+    """Train every distinct prefix of the orders once, and show it to `visit`; the empty ones come first."""
+    counts, trees = np.asarray(train.counts), [PrefixTree(curriculum.orders) for curriculum in curricula]
+    run = _Walk(net, train, curricula, visit, recipe, max_networks, work or Work(), report, counts, trees)
+    roots = [Branch(number, ()) for number in range(len(curricula))]
     for begin in range(0, len(roots), max_networks):
-        nodes = roots[begin : begin + max_networks]
-        keys = jnp.stack([jax.random.key(curricula[node.curriculum].seed) for node in nodes])
+        branches = roots[begin : begin + max_networks]
+        keys = jnp.stack([jax.random.key(curricula[branch.curriculum].seed) for branch in branches])
         state = start(net, keys)
-        visit(nodes, state)
-        _grow(run, nodes, state)
+        visit(branches, state)
+        _grow(run, branches, state)
 
 
-def tasks_of(curricula: Sequence[Curriculum], nodes: Sequence[Node], state: State) -> Array:
-    """(N, P) places in the pools of the tasks that each network of `state` is about."""
-    tasks = [curricula[node.curriculum].tasks for node in nodes]
+def tasks_of(curricula: Sequence[Curriculum], branches: Sequence[Branch], state: State) -> Array:
+    """(N, P) rows in the pools of the tasks that each network of `state` is about."""
+    tasks = [curricula[branch.curriculum].tasks for branch in branches]
     return jnp.asarray(tasks + tasks[-1:] * (len(state.steps) - len(tasks)))
 
 
-def _grow(run: _Walk, nodes: list[Node], state: State) -> None:
-    """Train every beginning that is one visit longer than one of `nodes`, whose networks are in `state`."""
-    depth = len(nodes[0].prefix)
-    children: dict[Node, int] = {}
-    for row, node in enumerate(nodes):
-        for order in run.curricula[node.curriculum].orders:
-            if order[:depth] == node.prefix and len(order) > depth:
-                children.setdefault(Node(node.curriculum, order[: depth + 1]), row)
-    by_steps: dict[int, list[Node]] = {}
-    for child in children:
-        by_steps.setdefault(_num_steps(run, child), []).append(child)
+def _grow(run: _Walk, branches: list[Branch], state: State) -> None:
+    """Train every prefix that is one visit longer than one of `branches`, whose networks are in `state`."""
+    parents: dict[Branch, int] = {}
+    by_steps: dict[int, list[Branch]] = {}
+    for row, branch in enumerate(branches):
+        for prefix in run.trees[branch.curriculum].children[branch.prefix]:
+            child = Branch(branch.curriculum, prefix)
+            parents[child] = row
+            by_steps.setdefault(_num_steps(run, child), []).append(child)
     for num_steps, group in by_steps.items():
         begin = 0
         while begin < len(group):
             part = group[begin : begin + run.max_networks]
             try:
-                parents = _padded([children[child] for child in part], run.max_networks)
-                grown = _trained(run, part, state.take(jnp.asarray(parents)), num_steps)
+                rows = _padded([parents[child] for child in part], run.max_networks)
+                grown = _trained(run, part, state.take(jnp.asarray(rows)), num_steps)
                 run.visit(part, grown)
             except jax.errors.JaxRuntimeError as problem:
                 if "RESOURCE_EXHAUSTED" not in str(problem) or run.max_networks == 1:
                     raise
+                # The device is full: the same part again, with half as many networks.
                 run.max_networks = max(1, run.max_networks // 2)
                 continue
             begin += len(part)
@@ -170,33 +171,33 @@ def _grow(run: _Walk, nodes: list[Node], state: State) -> None:
             _grow(run, part, grown)
 
 
-def _num_steps(run: _Walk, node: Node) -> int:
-    count = int(run.counts[run.curricula[node.curriculum].tasks[node.prefix[-1]]])
+def _num_steps(run: _Walk, branch: Branch) -> int:
+    count = int(run.counts[run.curricula[branch.curriculum].tasks[branch.prefix[-1]]])
     if count < run.recipe.batch_size:
         raise ValueError(f"`batch_size` must be at most the {count} examples of the smallest task.")
     return count // run.recipe.batch_size
 
 
-def _trained(run: _Walk, nodes: list[Node], state: State, num_steps: int) -> State:
+def _trained(run: _Walk, branches: list[Branch], state: State, num_steps: int) -> State:
     """The networks after their last task."""
     streams: dict[tuple[int, int, int], int] = {}
-    places = []
-    for node in nodes:
-        curriculum, position = run.curricula[node.curriculum], node.prefix[-1]
-        visit = node.prefix.count(position)  # a repeated visit sees the examples in a new order
+    chosen = []
+    for branch in branches:
+        curriculum, position = run.curricula[branch.curriculum], branch.prefix[-1]
+        visit = branch.prefix.count(position)  # a repeated visit sees the examples in a new order
         key = (curriculum.seed * 1000 + visit - 1, position, curriculum.tasks[position])
-        places.append(streams.setdefault(key, len(streams)))
+        chosen.append(streams.setdefault(key, len(streams)))
     table = list(streams)
     table += table[-1:] * (bucket(len(table)) - len(table))
     keys = jnp.stack([jax.random.fold_in(jax.random.key(seed), 1 + position) for seed, position, _ in table])
     tasks = jnp.asarray([task for _, _, task in table])
-    chosen = jnp.asarray(_padded(places, run.max_networks))
-    trained: State = train_task(run.net, run.recipe, state, run.train, chosen, keys, tasks, jnp.asarray(num_steps))
+    rows = jnp.asarray(_padded(chosen, run.max_networks))
+    trained: State = train_task(run.net, run.recipe, state, run.train, rows, keys, tasks, jnp.asarray(num_steps))
     return trained
 
 
-def _outcome(scores: Mapping[Node, Outcome], number: int, orders: Sequence[Prefix]) -> Outcome:
-    path = [[scores[Node(number, order[:s])] for s in range(len(order) + 1)] for order in orders]
+def _outcome(scores: Mapping[Branch, Outcome], number: int, orders: Sequence[Prefix]) -> Outcome:
+    path = [[scores[Branch(number, order[:s])] for s in range(len(order) + 1)] for order in orders]
     return Outcome(*(np.array([[getattr(s, name) for s in row] for row in path]) for name in Outcome._fields))
 
 

@@ -14,11 +14,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from taskorder.learners.orders import OneFailed
+from taskorder.learners.orders import ModelFailed
 from taskorder.learners.protocol import Learner, Model, Score, described, score
 from taskorder.runs.cluster import TRIES, Packed, Share, WorkerLost, cancel, load, pack, unpack
-from taskorder.runs.head import MOMENT_SECONDS, Beside, Head, from_outside, need_ray
-from taskorder.runs.sweep import said
+from taskorder.runs.head import MOMENT_SECONDS, Head, PolledCount, from_outside, need_ray
+from taskorder.runs.sweep import error_text
 from taskorder.task import Task
 
 AHEAD = 2
@@ -56,11 +56,11 @@ class RayLearner:
             unpack(packed)  # some things fail only here, which would be in a worker
         except Exception as problem:
             raise ValueError(
-                f"`learner` must be one that can be pickled, got {type(learner).__name__}: {said(problem)}. "
+                f"`learner` must be one that can be pickled, got {type(learner).__name__}: {error_text(problem)}. "
                 "Keep what cannot in a module that the workers import, or make it in `make`."
             ) from None
         self._head = Head()
-        self._workers = Beside(self.share.workers, self._head, COUNT_AGAIN_SECONDS)
+        self._workers = PolledCount(self.share.workers, self._head, COUNT_AGAIN_SECONDS)
         self._group = int(getattr(learner, "at_once", 1)) if hasattr(learner, "fit_many") else 1
         self._shared = uuid.uuid4().hex, self._ray.put(packed), self.share
         self._tasks: dict[str, Any] = {}
@@ -136,19 +136,19 @@ class RayLearner:
             for ref in waiting:
                 while not self._came(ref):
                     pass
-                with self._head.asked():
+                with self._head.guarded():
                     found.append(self._ray.get(ref))
         except self._ray.exceptions.RayError as problem:
             cause = getattr(problem, "cause", None)
             own = cause if isinstance(cause, Exception) else WorkerLost.from_ray(problem)
-            raise OneFailed(len(found) * self._group, own) from None
+            raise ModelFailed(len(found) * self._group, own) from None
         finally:
             cancel(waiting[len(found) :], self._head)
         return found
 
     def _came(self, ref: Any) -> bool:
         """Whether it has, after a moment at most."""
-        with self._head.asked():
+        with self._head.guarded():
             return bool(self._ray.wait([ref], timeout=MOMENT_SECONDS)[0])
 
     def _put(self, task: Task) -> Any:
@@ -171,7 +171,7 @@ def _own_error() -> Iterator[None]:
     """Where there is one model, nobody needs to be told which."""
     try:
         yield
-    except OneFailed as problem:
+    except ModelFailed as problem:
         raise problem.problem from None
 
 

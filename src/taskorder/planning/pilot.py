@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from taskorder.checks import Floats, Ints, number, positive_count, seed_number, whole
-from taskorder.learners.orders import Beginning, Report, learn_orders
+from taskorder.learners.orders import Report, learn_orders
 from taskorder.learners.protocol import Learner, Score, is_learner
+from taskorder.prefixes import Prefix
 from taskorder.runs.store import Store
 from taskorder.tables.loss_ratios import loss_ratios, similarity_from_loss_ratios
 from taskorder.task import Task, align
@@ -83,7 +84,7 @@ class TransferTable:
     def from_scores(
         cls,
         names: Sequence[str],
-        found: Sequence[Mapping[Beginning, Sequence[Score]]],
+        found: Sequence[Mapping[Prefix, Sequence[Score]]],
         seeds: Sequence[int],
         notes: tuple[str, ...] = (),
     ) -> TransferTable:

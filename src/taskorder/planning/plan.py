@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from taskorder.checks import Floats, positive_count, seed_number, whole
 from taskorder.constraints import Constraints
-from taskorder.learners.orders import Beginning, Report, learn_orders
+from taskorder.learners.orders import Report, learn_orders
 from taskorder.learners.protocol import Learner, Model, is_learner
 from taskorder.ordering.plans import make_plan
 from taskorder.ordering.solve import RULES, RULES_WITHOUT_WEIGHTS, solve_input
@@ -41,6 +41,7 @@ from taskorder.planning.confidence import (
 )
 from taskorder.planning.pilot import TransferTable, label_notes, pilot_sample
 from taskorder.planning.rehearsal import Found, Rehearsal, rehearse
+from taskorder.prefixes import Prefix
 from taskorder.records import Alternative, Plan
 from taskorder.runs.store import Store
 from taskorder.tables.loss_ratios import clip_similarity
@@ -234,7 +235,7 @@ def _measured(
     if model is not None:
         seeds, store = seeds[:1], None  # the model is what it is: other seeds would change nothing
 
-    def rank(made: Rehearsal, found: list[Found], endings: list[Beginning]) -> Floats:
+    def rank(made: Rehearsal, found: list[Found], endings: list[Prefix]) -> Floats:
         known = table if constraints.learned else TransferTable.from_scores(names, found, seeds[: made.num_seeds])
         similarity = known.similarity()
         base = _base(similarity, constraints)

@@ -22,9 +22,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from taskorder.checks import Floats, Ints
-from taskorder.learners.orders import Beginning, Report, learn_orders
+from taskorder.learners.orders import Report, learn_orders
 from taskorder.learners.protocol import Learner, Model, Score
 from taskorder.planning.budget import Meter
+from taskorder.prefixes import Prefix, PrefixTree
 from taskorder.runs.store import Store
 from taskorder.task import Task
 
@@ -35,11 +36,11 @@ LISTED = 6
 MOST_NUMBERS = 60_000_000
 """Numbers of single examples that are kept; with more, confidence rests on the seeds alone."""
 
-Found = dict[Beginning, tuple[Score, ...]]
+Found = dict[Prefix, tuple[Score, ...]]
 """The scores on all tasks after each beginning, for one seed."""
-Rank = Callable[["Rehearsal", list[Found], list[Beginning]], Floats]
+Rank = Callable[["Rehearsal", list[Found], list[Prefix]], Floats]
 """From what is known so far to how promising some endings are."""
-MayEnd = Callable[[Beginning], bool]
+MayEnd = Callable[[Prefix], bool]
 """Whether an allowed order can end so."""
 
 
@@ -49,7 +50,7 @@ class Rehearsal:
 
     places: tuple[int, ...]
     """The tasks to order."""
-    endings: tuple[Beginning, ...]
+    endings: tuple[Prefix, ...]
     """The sequences that were learned, from a fresh model or from what was learned before."""
     values: Floats
     """(S, B, P) how sure the model is of the right answers, see `affinity`; orders are chosen by it."""
@@ -74,7 +75,7 @@ class Rehearsal:
 
     def candidates(
         self, front: Callable[[Iterable[int]], Sequence[int]], may_end: MayEnd = lambda ending: True
-    ) -> list[Beginning]:
+    ) -> list[Prefix]:
         """The orders to choose from: all, up to six tasks; of more, and of a beam, one for each of the longest endings.
 
         front: puts the tasks that an ending does not hold in an order; they are learned first.
@@ -87,7 +88,7 @@ class Rehearsal:
 
     def score(
         self,
-        orders: Sequence[Beginning],
+        orders: Sequence[Prefix],
         table: Floats,
         longest: int | None = None,
         weights: Floats | None = None,
@@ -143,7 +144,7 @@ def rehearse(
     *,
     fits: int | None = None,
     seconds: float | None = None,
-    learned: Beginning = (),
+    learned: Prefix = (),
     start: Model | None = None,
     rank: Rank | None = None,
     may_end: MayEnd = lambda ending: True,
@@ -162,11 +163,11 @@ def rehearse(
     keep = _examples_fit(tasks, places, seeds)
     meter = Meter(report)
 
-    def learn(orders: Iterable[Beginning], chosen: Sequence[int], store: Store | None = store) -> list[Found]:
+    def learn(orders: Iterable[Prefix], chosen: Sequence[int], store: Store | None = store) -> list[Found]:
         ways = [(*learned, *order) if start is None else order for order in orders]
         skip = len(learned) if start is None else 0
         how: dict[str, Any] = {"start": start, "store": store, "examples": keep}
-        with meter.call(len(chosen) * len(_beginnings(ways))):
+        with meter.call(len(chosen) * len(PrefixTree(ways))):
             found = learn_orders(learner, tasks, ways, chosen, report=meter.report, **how)
         return [{way[skip:]: scores for way, scores in one.items() if len(way) > skip} for one in found]
 
@@ -188,7 +189,7 @@ def rehearse(
 def _beam(
     made: Rehearsal,
     found: list[Found],
-    learn: Callable[[Iterable[Beginning], Sequence[int]], list[Found]],
+    learn: Callable[[Iterable[Prefix], Sequence[int]], list[Found]],
     seeds: Sequence[int],
     left: int,
     meter: Meter,
@@ -197,7 +198,7 @@ def _beam(
 ) -> Rehearsal:
     """Ever longer endings of the best orders; as many at a time as the budget allows, or none if that is few."""
     P = len(made.places)
-    ends: list[Beginning] = [ending for ending in made.endings if len(ending) == 2 and may_end(ending)]
+    ends: list[Prefix] = [ending for ending in made.endings if len(ending) == 2 and may_end(ending)]
     for length in range(3, P + 1):
         # a longer ending is learned from its first task on: `size` fits for each of P - size + 1 ways to lengthen one
         cost = len(seeds) * sum(size * (P - size + 1) for size in range(length, P + 1))
@@ -215,13 +216,13 @@ def _beam(
     return made
 
 
-def _by_value(made: Rehearsal, found: list[Found], endings: list[Beginning]) -> Floats:
+def _by_value(made: Rehearsal, found: list[Found], endings: list[Prefix]) -> Floats:
     return made.score(endings, made.values.mean(axis=0), min(map(len, endings)))
 
 
 def _affordable(
     places: tuple[int, ...], seeds: tuple[int, ...], fits: int | None, may_end: MayEnd
-) -> tuple[str, list[Beginning], tuple[int, ...]]:
+) -> tuple[str, list[Prefix], tuple[int, ...]]:
     """The richest level that the budget allows, what to learn, and the seeds.
 
     Longer endings are worth more than more seeds (docs/choose.md).
@@ -231,15 +232,10 @@ def _affordable(
         lengths = range(min(LEVELS.get(level, P), P), 1, -1)  # from the longest: its beginnings are learned on the way
         ways = [way for length in lengths for way in filter(may_end, itertools.permutations(places, length))]
         ways += [(place,) for place in places]
-        count = len(seeds) if fits is None else min(len(seeds), fits // len(_beginnings(ways)))
+        count = len(seeds) if fits is None else min(len(seeds), fits // len(PrefixTree(ways)))
         if count:
             return level, ways, seeds[:count]
     raise ValueError(f"`budget` must allow one fit for each of the {P} tasks to order, got {fits}. Take a larger one.")
-
-
-def _beginnings(ways: Iterable[Beginning]) -> set[Beginning]:
-    """All beginnings of some sequences: each takes one fit."""
-    return {way[:length] for way in ways for length in range(1, len(way) + 1)}
 
 
 def _collected(places: tuple[int, ...], found: list[Found], level: str, fits: int) -> Rehearsal:

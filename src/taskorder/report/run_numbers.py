@@ -16,9 +16,9 @@ from taskorder.ordering.compare import compare
 from taskorder.records import Comparison
 from taskorder.report.embedding import task_map
 from taskorder.report.plan_numbers import QUANTILES
-from taskorder.runs.index import listed
-from taskorder.runs.results import config_of, run_result
-from taskorder.runs.settings import RUNS, beginnings_of
+from taskorder.runs.index import run_index
+from taskorder.runs.results import config_key, prefix_rows, run_result
+from taskorder.runs.specs import RUNS
 from taskorder.runs.store import Store
 from taskorder.tables.loss_ratios import clip_similarity, loss_ratios, measured_similarity, similarity_from_loss_ratios
 from taskorder.theory.closed_form import final_error
@@ -112,7 +112,7 @@ def run_numbers(
     store: Store, number: int | None = None, *, time_limit: float | None = 10.0, watch: Watch | None = None
 ) -> RunNumbers:
     """The numbers of task set `number`, or of the first that is finished."""
-    with listed(store, RUNS) as runs:
+    with run_index(store, RUNS) as runs:
         num_runs = len(runs)
         if not num_runs:
             raise ValueError(f"`store` must hold finished runs of `taskorder run`, got none in {store.path}.")
@@ -121,7 +121,7 @@ def run_numbers(
         entries = runs.of_set(chosen) if low <= chosen <= high else []
     if not entries:
         raise ValueError(f"`number` must name a finished task set, got {chosen}. Sets: {low} to {high}.")
-    if len(set(map(config_of, entries))) > 1:
+    if len(set(map(config_key, entries))) > 1:
         raise ValueError(
             f"`store` must hold one config for a task set, got several for set {chosen}. "
             "Use a store of its own for each."
@@ -141,7 +141,7 @@ def _tables(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """What was measured, means over seeds, best order first."""
     names = tuple(map(str, results[0]["task_set"]["names"]))
     P = len(names)
-    rows = [beginnings_of(result) for result in results]
+    rows = [prefix_rows(result) for result in results]
     ways = [way for way in rows[0] if len(way) == P and all(way in other for other in rows)]
     if not ways:
         raise ValueError("`INPUT` must hold whole orders that every seed has learned, got none.")
@@ -175,7 +175,7 @@ def _similarity(result: dict[str, Any]) -> Floats:
     tables = result.get("similarities", {})
     if tables:
         return measured_similarity(tables.get("test") or next(iter(tables.values())))
-    rows, P = beginnings_of(result), len(result["task_set"]["names"])
+    rows, P = prefix_rows(result), len(result["task_set"]["names"])
     single = [rows[one,] for one in range(P) if (one,) in rows]
     if len(single) < P:
         raise ValueError("`INPUT` must have every task first in some order, got too few orders to tell similarity.")

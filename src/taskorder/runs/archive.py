@@ -19,10 +19,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from taskorder.files import whole_file
-from taskorder.records import RunSpec
-from taskorder.runs.index import Listed, listed
-from taskorder.runs.results import misfit, run_result
-from taskorder.runs.settings import KIND, SCORES
+from taskorder.runs.index import RunIndex, run_index
+from taskorder.runs.results import SCORES, misfit, run_result
+from taskorder.runs.specs import KIND, RunSpec
 from taskorder.runs.store import Entry, Store
 
 COLUMNS = (*SCORES, "value")
@@ -30,7 +29,7 @@ HEADER = ("set", "seed", "table", "network", "task", *COLUMNS)
 ORDERS = "orders"
 
 
-class Kept(NamedTuple):
+class Archive(NamedTuple):
     """The description of a table: NAME.json."""
 
     settings: dict[str, Any]
@@ -47,15 +46,15 @@ class Kept(NamedTuple):
         return [RunSpec(KIND, {**self.settings, "set": run["set"], "seed": run["seed"]}) for run in self.runs]
 
 
-def write_kept(path: Path, store: Store) -> int:
+def write_archive(path: Path, store: Store) -> int:
     """Write all runs of a store with one config to `path` (NAME.csv.gz) and NAME.json; how many there are.
 
     One run at a time is in memory.
     """
-    with listed(store, KIND) as runs:
+    with run_index(store, KIND) as runs:
         first = _alike(runs)
-        with whole_file(description(path)) as about, whole_file(path) as part:
-            kept = Kept(_settings(first), first.inputs, first.device, first.version, [])
+        with whole_file(description_path(path)) as about, whole_file(path) as part:
+            kept = Archive(_settings(first), first.inputs, first.device, first.version, [])
             lines = closing(_write_table(part, store, runs))
             with open(about, "w", encoding="utf-8") as words, lines as described:
                 words.write(_compact(kept._asdict()).removesuffix("]}"))
@@ -65,7 +64,7 @@ def write_kept(path: Path, store: Store) -> int:
         return len(runs)
 
 
-def _alike(runs: Listed) -> Entry:
+def _alike(runs: RunIndex) -> Entry:
     """The first run; an error where others differ from it in what is said once for all."""
     first = next(iter(runs), None)
     if first is None:
@@ -105,15 +104,15 @@ def _write_table(path: Path, store: Store, entries: Iterable[Entry]) -> Generato
             yield {**place, **about, "seconds": round(entry.seconds, 3), "finished": entry.finished}
 
 
-def description(path: Path) -> Path:
+def description_path(path: Path) -> Path:
     """NAME.json of NAME.csv.gz."""
     return path.with_name(path.name.removesuffix(".csv.gz") + ".json")
 
 
-def read_description(path: Path) -> Kept:
+def read_archive(path: Path) -> Archive:
     """What NAME.json says."""
     try:
-        kept = Kept(**json.loads(path.read_text(encoding="utf-8-sig")))
+        kept = Archive(**json.loads(path.read_text(encoding="utf-8-sig")))
     except (TypeError, ValueError, RecursionError) as problem:
         raise ValueError(f"`{path}` must describe a table of runs, got {problem}.") from None
     texts = kept.inputs, kept.device, kept.version
@@ -142,9 +141,9 @@ def _is_finite(settings: Mapping[str, Any]) -> bool:
     return True
 
 
-def load_kept(path: Path, store: Store) -> int:
+def load_archive(path: Path, store: Store) -> int:
     """Put the runs of NAME.json and NAME.csv.gz that the store lacks into it; how many they were."""
-    kept = read_description(path)
+    kept = read_archive(path)
     missing = {spec.digest for spec in store.missing(kept.specs)}
     if not missing:
         return 0
@@ -171,7 +170,7 @@ def _rows(result: Mapping[str, Any]) -> Iterator[list[Any]]:
                 ]
 
 
-def _results(path: Path, kept: Kept) -> list[dict[str, Any]]:
+def _results(path: Path, kept: Archive) -> list[dict[str, Any]]:
     results: dict[tuple[int, int], dict[str, Any]] = {
         (run["set"], run["seed"]): {
             "task_set": run["task_set"], "network_steps": run["network_steps"],

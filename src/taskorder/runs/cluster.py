@@ -161,7 +161,7 @@ def cancel(refs: Iterable[Any], head: Head) -> None:
     """End the tasks behind these references; what has come is left alone, for Ray 2.60 may abort if told to end it."""
     ray, waiting = need_ray(), list(refs)
     if waiting and ray.is_initialized():  # else Ray would look for a cluster to connect to
-        with suppress(Exception), head.asked():  # the cluster may be gone
+        with suppress(Exception), head.guarded():  # the cluster may be gone
             for ref in ray.wait(waiting, num_returns=len(waiting), timeout=0)[1]:
                 ray.cancel(ref, force=True)
 

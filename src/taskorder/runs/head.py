@@ -75,7 +75,7 @@ class Head:
             self._answered, self._silent = now, 0.0
 
     @contextmanager
-    def asked(self) -> Iterator[None]:
+    def guarded(self) -> Iterator[None]:
         """Around a call of Ray: HeadLost in place of what Ray says or does where the cluster is gone."""
         self.answers()
         try:
@@ -85,7 +85,7 @@ class Head:
             raise
 
 
-class Beside:
+class PolledCount:
     """A number that only the head knows, asked for now and then, beside the work."""
 
     def __init__(self, ask: Callable[[], int], head: Head, again_seconds: float) -> None:

@@ -7,14 +7,14 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from taskorder.runs.results import config_of
+from taskorder.runs.results import config_key
 from taskorder.runs.store import Entry, Store, StoreError, scratch
 
 PLACES = "create table runs (config integer not null, number integer not null, seed integer not null, digest not null)"
 LARGEST = 2**63 - 1
 
 
-class Listed:
+class RunIndex:
     """The list; it can be gone through again and again."""
 
     def __init__(self, store: Store, places: sqlite3.Connection, configs: dict[str, int]) -> None:
@@ -52,13 +52,13 @@ class Listed:
 
 
 @contextmanager
-def listed(store: Store, kind: str) -> Iterator[Listed]:
+def run_index(store: Store, kind: str) -> Iterator[RunIndex]:
     """The finished runs whose kind begins with `kind`."""
     configs: dict[str, int] = {}
     with scratch(PLACES) as places:
         places.executemany("insert into runs values (?, ?, ?, ?)", _places_of(store, kind, configs))
         places.execute("create index by_place on runs (config, number, seed, digest)")
-        yield Listed(store, places, configs)
+        yield RunIndex(store, places, configs)
 
 
 def _places_of(store: Store, kind: str, configs: dict[str, int]) -> Iterator[tuple[int, int, int, str]]:
@@ -71,4 +71,4 @@ def _places_of(store: Store, kind: str, configs: dict[str, int]) -> Iterator[tup
                     "`store` must hold runs as `taskorder run` writes them, got a run without its set and seed in "
                     f"{store.path}."
                 )
-            yield configs.setdefault(config_of(entry), len(configs)), number, seed, entry.digest
+            yield configs.setdefault(config_key(entry), len(configs)), number, seed, entry.digest

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from taskorder.records import RunSpec
+from taskorder.runs.specs import RunSpec
 from taskorder.runs.store import Store, StoreError
 from taskorder.runs.sweep import Device, Done, Finished, Interrupted, Report, RunBatch, sweep, timed
 
@@ -49,10 +49,10 @@ class _Here:
 
     def __init__(self, run_batch: RunBatch, batch_size: int, device: Device) -> None:
         self._run_batch, self._batch_size, self._device = run_batch, batch_size, device
-        self._came: Done | Exception | None = None
+        self._outcome: Done | Exception | None = None
 
     def batch_size(self, ask: Callable[[], None]) -> int:
-        """What the caller said."""
+        """What the caller error_text."""
         return self._batch_size
 
     def room(self) -> int:
@@ -62,17 +62,17 @@ class _Here:
     def start(self, batch: Sequence[RunSpec]) -> int:
         """Run it."""
         try:
-            self._came = timed(self._run_batch, batch, self._device)
+            self._outcome = timed(self._run_batch, batch, self._device)
         except (StoreError, Interrupted):
             raise
         except Exception as problem:
-            self._came = problem
+            self._outcome = problem
         return 0
 
     def wait(self) -> tuple[int, Done | Exception]:
         """What came of it."""
-        assert self._came is not None
-        return 0, self._came
+        assert self._outcome is not None
+        return 0, self._outcome
 
     def cancel(self) -> None:
         """Nothing runs on."""

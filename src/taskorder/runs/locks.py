@@ -1,9 +1,9 @@
-"""Claims on specs, so that processes that share a store do not run the same spec at the same time.
+"""Locks on specs, so that processes that share a store do not run the same spec at the same time.
 
-A claim is a lock on one byte of the file `STORE.lock`, at a place that the digest of the spec gives. The operating
-system drops it with its process, however that ends: no claim outlives its owner, and none needs a clock. Where locks
-do not work (Windows, some network file systems) everything can be claimed: work may be done twice, but the store keeps
-the first result, so nothing is doubled.
+A spec is locked by one byte of the file `STORE.lock`, at an offset that its digest gives. The operating system drops a
+lock with its process, however that ends: no lock outlives its owner, and none needs a clock. Where locks do not work
+(Windows, some network file systems) every spec counts as free: work may be done twice, but the store keeps the first
+result, so nothing is doubled.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-TAKEN = (errno.EAGAIN, errno.EACCES)
+HELD_ELSEWHERE = (errno.EAGAIN, errno.EACCES)
 
 
-class Claims:
-    """The claims of this process on the specs of a store; a store in memory has no others to fear."""
+class SpecLocks:
+    """The locks of this process on the specs of a store; a store in memory is not shared and needs none."""
 
     def __init__(self, store: Path | None) -> None:
         self._file: int | None = None
@@ -32,7 +32,7 @@ class Claims:
             with suppress(OSError):  # no room for a file, or a read-only folder: as where locks do not work
                 self._file = os.open(f"{store}.lock", os.O_RDWR | os.O_CREAT, 0o666)
 
-    def __enter__(self) -> Claims:
+    def __enter__(self) -> SpecLocks:
         return self
 
     def __exit__(
@@ -42,8 +42,8 @@ class Claims:
             os.close(self._file)
 
     @contextmanager
-    def take(self, digests: Sequence[str]) -> Iterator[bool]:
-        """Whether all of `digests` are claimed by this process now, until the end of the block; all or none."""
+    def hold(self, digests: Sequence[str]) -> Iterator[bool]:
+        """Lock all of `digests` or none until the end of the block; whether they are locked."""
         held: list[str] = []
         try:
             for digest in digests:
@@ -59,29 +59,29 @@ class Claims:
         if self._file is None:
             return True
         try:
-            fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _place(digest))
+            fcntl.lockf(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, _offset(digest))
         except OSError as problem:
-            return problem.errno not in TAKEN
+            return problem.errno not in HELD_ELSEWHERE
         return True
 
     def _unlock(self, digest: str) -> None:
         if self._file is not None:
             with suppress(OSError):  # where locks do not work there was none
-                fcntl.lockf(self._file, fcntl.LOCK_UN, 1, _place(digest))
+                fcntl.lockf(self._file, fcntl.LOCK_UN, 1, _offset(digest))
 
 
-def claimed(store: Path, digests: Iterable[str]) -> set[str]:
-    """Which of `digests` other processes have claimed."""
+def locked_elsewhere(store: Path, digests: Iterable[str]) -> set[str]:
+    """Which of `digests` other processes have locked."""
     if fcntl is None or not Path(f"{store}.lock").exists():
         return set()
-    found = set()
-    with Claims(store) as claims:
+    locked = set()
+    with SpecLocks(store) as locks:
         for digest in digests:
-            with claims.take([digest]) as free:
+            with locks.hold([digest]) as free:
                 if not free:
-                    found.add(digest)
-    return found
+                    locked.add(digest)
+    return locked
 
 
-def _place(digest: str) -> int:
+def _offset(digest: str) -> int:
     return int(digest[:15], 16)

@@ -5,20 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from taskorder.runs.locks import claimed
+from taskorder.runs.locks import locked_elsewhere
 from taskorder.runs.store import Entry, Failure, Store, scratch
 
-WANTED = "create table wanted (digest text not null, request integer not null)"
+REQUESTED = "create table requested (digest text not null, request integer not null)"
 
 
 @dataclass
-class Tally:
+class RequestProgress:
     """How far one request is, or what the results are that belong to none."""
 
     name: str
     settings: dict[str, Any]
     done: int = 0
-    of: int = 0
+    total: int = 0
     failed: int = 0
     running: int = 0
     seconds: float = 0
@@ -32,10 +32,10 @@ class Tally:
 
 
 @dataclass
-class Standing:
+class StoreProgress:
     """How far all requests are."""
 
-    tallies: list[Tally] = field(default_factory=list)
+    tallies: list[RequestProgress] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     """The first ones."""
     num_failures: int = 0
@@ -43,40 +43,40 @@ class Standing:
     """What the results were made with."""
 
 
-def standing(store: Store, most_failures: int) -> Standing:
+def store_progress(store: Store, most_failures: int) -> StoreProgress:
     """What is done, failed and running of each request, what belongs to none, and so many failures at most."""
-    found, others = Standing(), Tally("(others)", {})
-    with scratch(WANTED) as wanted:
+    progress, others = StoreProgress(), RequestProgress("(others)", {})
+    with scratch(REQUESTED) as requested:
         for number, request in enumerate(store.requests()):
-            tally = Tally(request.name, request.config)
+            tally = RequestProgress(request.name, request.config)
             rows = ((digest, number) for digest in store.digests(request))
-            tally.of = wanted.executemany("insert into wanted values (?, ?)", rows).rowcount
-            found.tallies.append(tally)
-        wanted.execute("create index by_digest on wanted (digest, request)")
+            tally.total = requested.executemany("insert into requested values (?, ?)", rows).rowcount
+            progress.tallies.append(tally)
+        requested.execute("create index by_digest on requested (digest, request)")
 
-        def asking(digest: str) -> list[Tally]:
-            rows = wanted.execute("select distinct request from wanted where digest = ?", (digest,))
-            return [found.tallies[number] for (number,) in rows]
+        def requests_of(digest: str) -> list[RequestProgress]:
+            rows = requested.execute("select distinct request from requested where digest = ?", (digest,))
+            return [progress.tallies[number] for (number,) in rows]
 
-        # claims are looked at before the results: what finishes in between counts as done, not as running and missing
-        each = (digest for (digest,) in wanted.execute("select distinct digest from wanted"))
-        running = set() if store.path is None else claimed(store.path, each)
+        # Locks are read before results: what finishes in between counts as done, not as running and missing.
+        digests = (digest for (digest,) in requested.execute("select distinct digest from requested"))
+        running = set() if store.path is None else locked_elsewhere(store.path, digests)
         for failure in store.each_failure():
-            found.num_failures += 1
-            if found.num_failures <= most_failures:
-                found.failures.append(failure)
-            for tally in asking(failure.digest) if failure.digest not in running else ():
+            progress.num_failures += 1
+            if progress.num_failures <= most_failures:
+                progress.failures.append(failure)
+            for tally in requests_of(failure.digest) if failure.digest not in running else ():
                 tally.failed += 1
         for entry in store.each_entry():
             running.discard(entry.digest)
-            for tally in asking(entry.digest) or [others]:
+            for tally in requests_of(entry.digest) or [others]:
                 tally.add(entry)
-            for key, values in found.made.items():
+            for key, values in progress.made.items():
                 values.add(getattr(entry, key))
         for digest in running:
-            for tally in asking(digest):
+            for tally in requests_of(digest):
                 tally.running += 1
     if others.done:
-        others.of = others.done
-        found.tallies.append(others)
-    return found
+        others.total = others.done
+        progress.tallies.append(others)
+    return progress

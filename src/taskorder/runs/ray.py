@@ -11,11 +11,11 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from taskorder._version import __version__
-from taskorder.records import RunSpec
 from taskorder.runs.cluster import TRIES, Packed, Share, WorkerLost, cancel, connected, load, pack
-from taskorder.runs.head import MOMENT_SECONDS, Beside, Head, first_line, from_outside, need_ray
+from taskorder.runs.head import MOMENT_SECONDS, Head, PolledCount, first_line, from_outside, need_ray
+from taskorder.runs.specs import RunSpec
 from taskorder.runs.store import Store
-from taskorder.runs.sweep import Device, Done, Finished, Report, RunBatch, parts, said, sweep, timed
+from taskorder.runs.sweep import Device, Done, Finished, Report, RunBatch, chunks, error_text, sweep, timed
 
 AHEAD = 2
 """Batches out for every worker: one at work, and one that waits."""
@@ -45,7 +45,7 @@ def complete(
     """
     how: dict[str, Any] = {"report": report, "keep_going": keep_going, "inputs": inputs, "device": device}
     share = share or Share()
-    if not any(store.missing(part) for part in parts(specs)):
+    if not any(store.missing(part) for part in chunks(specs)):
         return 0  # no need to disturb the cluster
     with connected(share=share), from_outside():
         return sweep(specs, _Cluster(run_batch, batch_size, device, share), store, finished=finished, **how)
@@ -71,7 +71,7 @@ class _Cluster:
         self._ask = self._ray.remote(**options)(_ask)
         self._out: dict[Any, _Sent] = {}
         self._count = 0
-        self._workers = Beside(share.workers, self._head, COUNT_AGAIN_SECONDS)
+        self._workers = PolledCount(share.workers, self._head, COUNT_AGAIN_SECONDS)
 
     def batch_size(self, ask: Callable[[], None]) -> int:
         """What a worker says, or was told; an error in one line if workers cannot do the work at all."""
@@ -81,11 +81,11 @@ class _Cluster:
             ask()
         del self._out[answer]
         try:
-            with self._head.asked():
+            with self._head.guarded():
                 version, size = self._ray.get(answer)
         except self._ray.exceptions.RayError as problem:
             cause = getattr(problem, "cause", None)
-            reason = said(cause) if isinstance(cause, Exception) else first_line(problem)
+            reason = error_text(cause) if isinstance(cause, Exception) else first_line(problem)
             raise ValueError(
                 f"Ray's machines must have taskorder {__version__} and all that it needs here, got {reason}."
             ) from None
@@ -111,7 +111,7 @@ class _Cluster:
             return None
         sent = self._out.pop(ready[0])
         try:
-            with self._head.asked():
+            with self._head.guarded():
                 return sent.ticket, self._ray.get(ready[0])
         except errors.RayTaskError as problem:
             cause = problem.cause
@@ -124,7 +124,7 @@ class _Cluster:
 
     def _come(self, refs: list[Any]) -> list[Any]:
         """One of the references that is through, or none after a moment."""
-        with self._head.asked():
+        with self._head.guarded():
             return list(self._ray.wait(refs, num_returns=1, timeout=MOMENT_SECONDS)[0])
 
     def _submit(self, sent: _Sent) -> None:

@@ -7,11 +7,17 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from taskorder.runs.settings import SCORES
+import numpy as np
+
+from taskorder.checks import Floats
+from taskorder.prefixes import Prefix
 from taskorder.runs.store import Entry, Store, StoreError
 
+SCORES = ("accuracy", "loss", "chance")
+"""The tables of a result: a row for each prefix of an order, a column for each task."""
 
-def config_of(entry: Entry) -> str:
+
+def config_key(entry: Entry) -> str:
     """Kind and settings of a run but for its set and seed, as a text to sort and compare by."""
     others = {key: value for key, value in entry.params.items() if key not in ("set", "seed")}
     return json.dumps([entry.kind, others], sort_keys=True)
@@ -39,30 +45,30 @@ def misfit(result: Any, needed: Sequence[str] = SCORES) -> str:
     names = about.get("names") if isinstance(about, dict) else None
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
         return "no names of tasks"
-    P, ways = len(names), result.get("beginnings")
-    if not isinstance(ways, list) or not all(isinstance(way, str) and is_beginning(way, P) for way in ways):
-        return "beginnings that are no orders"
-    kept = set(ways)
-    if len(kept) < len(ways) or any(way.rpartition(".")[0] not in kept for way in ways if way):
-        return "beginnings that are missing or doubled"
+    P, prefixes = len(names), result.get("beginnings")
+    if not isinstance(prefixes, list) or not all(isinstance(text, str) and is_prefix(text, P) for text in prefixes):
+        return "prefixes that are no orders"
+    distinct = set(prefixes)
+    if len(distinct) < len(prefixes) or any(text.rpartition(".")[0] not in distinct for text in prefixes if text):
+        return "prefixes that are missing or doubled"
     if type(result.get("network_steps", 0)) is not int:
         return "no number of steps"
     measured = result.get("similarities", {})
     for name in SCORES if not measured else needed:  # what was not measured is told from the scores
-        if not is_table(result.get(name), len(ways), P):
-            return f"no {len(ways)} x {P} table of {name}"
+        if not is_table(result.get(name), len(prefixes), P):
+            return f"no {len(prefixes)} x {P} table of {name}"
     if not isinstance(measured, dict) or not all(_is_measured(tables, P) for tables in measured.values()):
         return "similarities of other shapes"
     return ""
 
 
-def is_beginning(way: str, num_tasks: int) -> bool:
-    """Whether a text is a beginning of an order, like 2.0.1.
+def is_prefix(text: str, num_tasks: int) -> bool:
+    """Whether a text is a prefix of an order, like 2.0.1.
 
-    >>> [is_beginning(way, 3) for way in ("", "2.0", "2.2", "3", "02", "x")]
+    >>> [is_prefix(text, 3) for text in ("", "2.0", "2.2", "3", "02", "x")]
     [True, True, False, False, False, False]
     """
-    tasks = way.split(".") if way else []
+    tasks = text.split(".") if text else []
     known = {str(task) for task in range(num_tasks)}
     return len(set(tasks)) == len(tasks) and known.issuperset(tasks)
 
@@ -82,3 +88,17 @@ def _is_measured(tables: Any, num_tasks: int) -> bool:
     if not isinstance(tables, Mapping) or not ({"loss", "chance"} <= set(tables) or "value" in tables):
         return False
     return all(is_table(table, num_tasks, num_tasks) for table in tables.values())
+
+
+def prefix_rows(result: Mapping[str, Any]) -> dict[Prefix, int]:
+    """The row of every prefix of an order in the tables of a result.
+
+    >>> prefix_rows({"beginnings": ["", "2", "2.0"]})
+    {(): 0, (2,): 1, (2, 0): 2}
+    """
+    return {tuple(map(int, text.split("."))) if text else (): row for row, text in enumerate(result["beginnings"])}
+
+
+def tables_of(result: Mapping[str, Any]) -> tuple[dict[Prefix, int], dict[str, Floats]]:
+    """The row of every prefix, and the (rows, P) tables of a result."""
+    return prefix_rows(result), {name: np.array(result[name]) for name in SCORES}

@@ -1,29 +1,33 @@
-"""The settings of a run, the specs that follow from them, and how to read a result; nothing here needs JAX."""
+"""The settings of a run, from Python or a TOML file."""
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
-from operator import eq
-from typing import Any, overload
+import tomllib
+import typing
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
 
-import numpy as np
+from taskorder.checks import number
 
-from taskorder.checks import Floats
-from taskorder.records import RunSpec
-
-RUNS = "neural.orders."
-"""Begins the kind of every run that has results by order, in any version."""
-KIND = f"{RUNS}2"
 NETS = ("mlp", "cnn")
 WHOLE = ("test", "train", "curvature")
 """Similarities that are measured with all data."""
 RULES = "+rules"
 RULE_ORDERS = 10
 """At most so many for each similarity."""
-SCORES = ("accuracy", "loss", "chance")
+MAX_BYTES = 100_000
+MAX_LETTERS = 40
+MOST = {"num_tasks": 1000, "orders": 1_000_000, **dict.fromkeys(("num_sets", "first_set", "num_seeds"), 10_000_000)}
+"""A slip of the keyboard must not fill the memory."""
+KINDS = {
+    str: "a text in quotes",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    tuple[str, ...]: "a list of texts in quotes",
+}
 
 
 @dataclass(frozen=True)
@@ -82,38 +86,62 @@ class Config:
             raise ValueError(f"`orders` must be a number for more than 8 tasks, got all of {self.num_tasks}.")
 
 
-def specs(config: Config) -> Specs:
-    """One run for each task set and seed."""
-    return Specs(config)
+def read_config(path: str | Path) -> Config:
+    """The Config that a TOML file describes; keys that it leaves out have their defaults."""
+    try:
+        with open(path, "rb") as file:
+            text = file.read(MAX_BYTES + 1)
+        if len(text) > MAX_BYTES:
+            raise ValueError(f"it has more than {MAX_BYTES} bytes")
+        values = tomllib.loads(text.decode("utf-8-sig"))
+    except FileNotFoundError:
+        raise ValueError(f"`config` must be an existing TOML file, got no such file: {path}.") from None
+    except OSError as problem:
+        raise ValueError(f"`config` must be readable, got {path}: {problem.strerror}.") from None
+    except (ValueError, RecursionError) as problem:  # tomllib's errors, and bytes that are no text
+        raise ValueError(f"`config` must be a TOML file, got {path}: {problem}.") from None
+    if not values:  # a file that was never saved would train the defaults
+        raise ValueError(f"`config` must say what to run, got no key in {path}. Start from examples/quick.toml.")
+    try:
+        return config_of(values)
+    except ValueError as problem:
+        raise ValueError(f"{path}: {problem}") from None
 
 
-class Specs(Sequence[RunSpec]):
-    """The runs of a config, each made when it is asked for: a million take no more memory than one."""
+def config_of(values: dict[str, Any]) -> Config:
+    """The Config with these settings.
 
-    def __init__(self, config: Config) -> None:
-        apart = ("num_sets", "first_set", "num_seeds", "tasks")
-        self._shared = {key: value for key, value in asdict(config).items() if key not in apart}
-        self._shared["similarities"] = list(config.similarities)
-        if config.tasks:
-            self._shared["tasks"] = list(config.tasks)
-        self._first_set, self._num_seeds = config.first_set, config.num_seeds
-        self._places = range(config.num_sets * config.num_seeds)
+    >>> config_of({"num_sets": 3, "orders": 20}).orders
+    '20'
+    """
+    known = known_settings()
+    for key in values:
+        if key not in known:
+            raise ValueError(f"`{key}` must be a known key. Known keys: {', '.join(known)}.")
+    types = typing.get_type_hints(Config)
+    checked = {key: _checked(key, value, types[key]) for key, value in values.items()}
+    if len(checked.get("orders", "")) > MAX_LETTERS:  # int refuses thousands of digits
+        raise ValueError(f"`orders` must be all, a number, or one like 30+rules, got {len(checked['orders'])} letters.")
+    for key, most in MOST.items():
+        count = num_random(checked.get(key, "")) if key == "orders" else checked.get(key, 0)
+        if count > most:
+            raise ValueError(f"`{key}` must be at most {most}, got {str(count)[:20]}.")
+    config = Config(**checked)
+    if config.num_sets * config.num_seeds > MOST["num_sets"]:
+        raise ValueError(f"`num_seeds` must give at most {MOST['num_sets']} runs in all, got {config.num_seeds} a set.")
+    return config
 
-    def __len__(self) -> int:
-        return len(self._places)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and len(self) == len(other) and all(map(eq, self, other))
-
-    @overload
-    def __getitem__(self, place: int) -> RunSpec: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[RunSpec]: ...
-    def __getitem__(self, place: int | slice) -> RunSpec | list[RunSpec]:
-        if isinstance(place, slice):
-            return [self[one] for one in self._places[place]]
-        number, seed = divmod(self._places[place], self._num_seeds)
-        return RunSpec(KIND, {**self._shared, "set": self._first_set + number, "seed": seed})
+def _checked(key: str, value: Any, kind: Any) -> Any:
+    if key == "orders" and type(value) is int:  # all, or how many
+        return str(value)
+    if kind is float and type(value) is int:
+        return number(value)
+    if kind not in (str, int, float, bool) and isinstance(value, list) and all(type(one) is str for one in value):
+        return tuple(value)
+    if type(value) is not kind:
+        raise ValueError(f"`{key}` must be {KINDS[kind]}, got {value!r}.")
+    return value
 
 
 def share_of(name: str) -> float | None:
@@ -133,15 +161,6 @@ def share_of(name: str) -> float | None:
     return share
 
 
-def num_trainings(spec: RunSpec) -> int:
-    """About how many task trainings a spec takes: the distinct beginnings of its orders, and those of single tasks."""
-    P, names = spec.params["num_tasks"], spec.params["similarities"]
-    ways = orders(spec.params, spec.params["set"])
-    tree = len({way[:length] for way in ways for length in range(1, P + 1)})
-    rules = RULE_ORDERS * (P - 1) * len(names) if spec.params["orders"].endswith(RULES) else 0
-    return int(tree + rules + P * len({share_of(name) for name in names}))
-
-
 def num_random(orders: str) -> int:
     """How many random orders a setting asks for; 0 for what is no number.
 
@@ -150,33 +169,6 @@ def num_random(orders: str) -> int:
     """
     digits = orders.removesuffix(RULES)
     return int(digits) if digits.isdecimal() else 0
-
-
-def orders(settings: Mapping[str, Any], number: int) -> tuple[tuple[int, ...], ...]:
-    """The orders to train: all, or distinct random ones."""
-    P = settings["num_tasks"]
-    if settings["orders"] == "all":
-        return tuple(itertools.permutations(range(P)))
-    rng = np.random.default_rng([number, P])
-    count = min(num_random(settings["orders"]), math.factorial(P))
-    found: dict[tuple[int, ...], None] = {}
-    while len(found) < count:
-        found[tuple(rng.permutation(P).tolist())] = None
-    return tuple(found)
-
-
-def beginnings_of(result: Mapping[str, Any]) -> dict[tuple[int, ...], int]:
-    """The row of every beginning of an order in the tables of a result.
-
-    >>> beginnings_of({"beginnings": ["", "2", "2.0"]})
-    {(): 0, (2,): 1, (2, 0): 2}
-    """
-    return {tuple(map(int, text.split("."))) if text else (): row for row, text in enumerate(result["beginnings"])}
-
-
-def tables_of(result: Mapping[str, Any]) -> tuple[dict[tuple[int, ...], int], dict[str, Floats]]:
-    """The row of every beginning, and the (rows, P) tables of a result."""
-    return beginnings_of(result), {name: np.array(result[name]) for name in SCORES}
 
 
 def known_settings() -> tuple[str, ...]:

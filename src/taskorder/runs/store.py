@@ -24,7 +24,7 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from taskorder._version import __version__
-from taskorder.records import RunSpec
+from taskorder.runs.specs import RunSpec
 
 SCHEMA = 2
 """Version of the file, in its `user_version`; stores of version 1 wrote no number."""

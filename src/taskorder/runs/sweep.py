@@ -12,8 +12,8 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import ExitStack
 from typing import Any, NamedTuple, Protocol
 
-from taskorder.records import RunSpec
-from taskorder.runs.locks import Claims
+from taskorder.runs.locks import SpecLocks
+from taskorder.runs.specs import RunSpec
 from taskorder.runs.store import Store, StoreError
 
 RunBatch = Callable[[Sequence[RunSpec]], Sequence[dict[str, Any]]]
@@ -24,9 +24,9 @@ Device = str | Callable[[], str]
 """The name of the device, or what says it where the batch is run."""
 Finished = Callable[[Sequence[RunSpec], Sequence[dict[str, Any]]], object]
 """Called with every batch that is in the store."""
-LOOKED_AT = 1000
+CHUNK = 1000
 """Specs that are in memory at a time while those that are done are counted."""
-LOOK_AGAIN_SECONDS = 0.5
+RETRY_SECONDS = 0.5
 """While other processes run all that is left."""
 
 
@@ -63,7 +63,7 @@ class Workers(Protocol):
 
 class _Out(NamedTuple):
     batch: list[RunSpec]
-    claim: ExitStack
+    lock: ExitStack
 
 
 def timed(run_batch: RunBatch, batch: Sequence[RunSpec], device: Device) -> Done:
@@ -98,24 +98,24 @@ def sweep(
         missing = store.missing(batch)
         return [spec for spec in missing if spec.digest not in failed] if failed else missing
 
-    def ask() -> None:
+    def check_interrupt() -> None:
         if report is not None and report(done, len(specs)):
             raise Interrupted
 
-    def land() -> None:
+    def receive() -> None:
         """Wait a moment for a batch to come back, and keep it."""
         nonlocal done
-        found = workers.wait()
-        if found is None:
-            ask()
+        arrived = workers.wait()
+        if arrived is None:
+            check_interrupt()
             return
-        ticket, came = found
-        batch, claim = out.pop(ticket)
-        with claim:
+        ticket, outcome = arrived
+        batch, lock = out.pop(ticket)
+        with lock:
             try:
-                if isinstance(came, Exception):
-                    raise came
-                store.put(batch, came.results, came.seconds, inputs=inputs, device=came.device)
+                if isinstance(outcome, Exception):
+                    raise outcome
+                store.put(batch, outcome.results, outcome.seconds, inputs=inputs, device=outcome.device)
             except (StoreError, Interrupted):
                 raise
             except Exception as problem:
@@ -124,15 +124,15 @@ def sweep(
                 if len(batch) > 1:  # one by one, to lose only those that fail
                     alone.extend([spec] for spec in batch)
                     return
-                store.fail(batch[0], said(problem), device=device if isinstance(device, str) else "")
+                store.fail(batch[0], error_text(problem), device=device if isinstance(device, str) else "")
                 failed.add(batch[0].digest)
             else:
                 if finished is not None:
-                    finished(batch, came.results)
+                    finished(batch, outcome.results)
         done += len(batch)
 
     def todo() -> Iterator[Sequence[RunSpec]]:
-        for batch in parts(specs, batch_size):
+        for batch in chunks(specs, batch_size):
             yield batch
             while alone:
                 yield alone.popleft()
@@ -140,40 +140,41 @@ def sweep(
             if alone:
                 yield alone.popleft()
             else:
-                land()
+                receive()
 
-    with Claims(store.path) as claims:
+    with SpecLocks(store.path) as locks:
         try:
-            while elsewhere and (left := sum(len(left_of(part)) for part in parts(specs))):
+            while elsewhere and (left := sum(len(left_of(part)) for part in chunks(specs))):
                 done, worked, elsewhere = len(specs) - left, False, False
-                batch_size = batch_size or workers.batch_size(ask)
+                batch_size = batch_size or workers.batch_size(check_interrupt)
                 for batch in todo():
                     if not left_of(batch):
                         continue
-                    ask()
-                    with ExitStack() as claim:
-                        if claim.enter_context(claims.take([spec.digest for spec in batch])):
+                    check_interrupt()
+                    with ExitStack() as lock:
+                        if lock.enter_context(locks.hold([spec.digest for spec in batch])):
                             worked = True
                             if mine := left_of(batch):  # another process may have finished it just now
-                                out[workers.start(mine)] = _Out(mine, claim.pop_all())
+                                out[workers.start(mine)] = _Out(mine, lock.pop_all())
                         else:
                             elsewhere = True
                     while len(out) >= workers.room():
-                        land()
+                        receive()
+                # Other processes hold all that is left: look again in a moment.
                 if elsewhere and not worked:
-                    time.sleep(LOOK_AGAIN_SECONDS)
+                    time.sleep(RETRY_SECONDS)
         finally:
             workers.cancel()
-            for _, claim in out.values():
-                claim.close()
+            for _, lock in out.values():
+                lock.close()
     return len(failed)
 
 
-def parts(specs: Sequence[RunSpec], size: int = LOOKED_AT) -> Iterator[Sequence[RunSpec]]:
+def chunks(specs: Sequence[RunSpec], size: int = CHUNK) -> Iterator[Sequence[RunSpec]]:
     """The specs, so many at a time."""
     return (specs[start : start + size] for start in range(0, len(specs), size))
 
 
-def said(problem: BaseException) -> str:
+def error_text(problem: BaseException) -> str:
     """What the store keeps of an error."""
     return f"{type(problem).__name__}: {problem}"

@@ -21,7 +21,6 @@ from taskorder.engine.pools import make_pool, stratified_share
 from taskorder.engine.single import CURVATURE, single_tasks, transfer_tables
 from taskorder.engine.train import Pool, Recipe
 from taskorder.engine.tree import Curriculum, Work
-from taskorder.runs.settings import share_of
 
 CURVATURE_EXAMPLES = 1000
 
@@ -37,32 +36,36 @@ def measure(
     test: Pool,
     net: Net,
     recipe: Recipe,
-    names: Sequence[str],
+    shares: Mapping[str, float | None],
     *,
     max_networks: int,
     work: Work,
     report: Callable[[Work], object] | None = None,
 ) -> list[Tables]:
-    """The tables of every set; the networks begin as those of `curricula` do, whose orders do not matter."""
-    alone = [single_tasks(one.tasks, one.seed) for one in curricula]
-    how: dict[str, Any] = {"max_networks": max_networks, "work": work, "report": report}
-    found: list[dict[str, dict[str, Floats]]] = [{} for _ in sets]
+    """The tables of every set; the networks begin as those of `curricula` do, whose orders do not matter.
+
+    shares: the names of the estimates, each with the share of the data that it uses, None for all of it.
+    """
+    alone = [single_tasks(curriculum.tasks, curriculum.seed) for curriculum in curricula]
+    options: dict[str, Any] = {"max_networks": max_networks, "work": work, "report": report}
+    measured: list[dict[str, dict[str, Floats]]] = [{} for _ in sets]
 
     def add(tables: Sequence[Mapping[str, dict[str, Floats]]]) -> None:
-        for whole, part in zip(found, tables, strict=True):
-            whole.update(part)
+        for known, more in zip(measured, tables, strict=True):
+            known.update(more)
 
-    whole = {name: pool for name, pool in (("test", test), ("train", train)) if name in names}
-    if whole or CURVATURE in names:
-        some = task_pool(data, sets, most=CURVATURE_EXAMPLES, inputs=train.inputs) if CURVATURE in names else None
-        add(transfer_tables(net, train, alone, whole, some, recipe=recipe, **how))
-    for name in names:
-        if share := share_of(name):
+    # What uses all data is measured with the same networks.
+    pools = {name: pool for name, pool in (("test", test), ("train", train)) if name in shares}
+    if pools or CURVATURE in shares:
+        some = task_pool(data, sets, most=CURVATURE_EXAMPLES, inputs=train.inputs) if CURVATURE in shares else None
+        add(transfer_tables(net, train, alone, pools, some, recipe=recipe, **options))
+    for name, share in shares.items():
+        if share:
             pilot = task_pool(data, sets, share=share, inputs=train.inputs, length=train.rows.shape[1])
             size = min(recipe.batch_size, int(np.min(pilot.counts)))  # a pilot may have fewer examples than a batch
-            how["recipe"] = replace(recipe, batch_size=size)
-            add(transfer_tables(net, pilot, alone, {name: pilot}, **how))
-    return [{name: {kind: _rounded(table) for kind, table in one[name].items()} for name in names} for one in found]
+            small = replace(recipe, batch_size=size)
+            add(transfer_tables(net, pilot, alone, {name: pilot}, recipe=small, **options))
+    return [{name: {kind: _rounded(t) for kind, t in tables[name].items()} for name in shares} for tables in measured]
 
 
 def _rounded(table: Floats) -> list[list[float]]:
@@ -85,13 +88,12 @@ def task_pool(
     """
     labels = getattr(data, f"{split}_labels")
     rows, targets = [], []
-    for one in sets:
-        for place, task in enumerate(one.tasks):
+    for tasks in sets:
+        for index, task in enumerate(tasks.tasks):
             chosen = task_indices(labels, task)
             part = min(share, 1.0 if most is None else most / len(chosen))
             if part < 1:
-                chosen = chosen[stratified_share(labels[chosen], part, seed=one.seed * 100 + place)]
+                chosen = chosen[stratified_share(labels[chosen], part, seed=tasks.seed * 100 + index)]
             rows.append(chosen)
             targets.append(lookup_table(task, data.num_classes)[labels[chosen]])
-    given: Any = getattr(data, f"{split}_inputs") if inputs is None else inputs
-    return make_pool(given, rows, targets, length=length)
+    return make_pool(getattr(data, f"{split}_inputs") if inputs is None else inputs, rows, targets, length=length)
