@@ -29,7 +29,7 @@ from taskorder.ordering import rules
 from taskorder.ordering.clock import Clock
 from taskorder.ordering.exact import prove
 from taskorder.ordering.listing import all_errors
-from taskorder.ordering.optimum import LISTED, minimize
+from taskorder.ordering.optimum import MAX_UNCOMPILED, minimize
 from taskorder.ordering.problem import Problem, open_problem
 
 BEST_KNOWN = Path(__file__).parent / "best_known.json"
@@ -58,7 +58,7 @@ def problem_of(similarity: np.ndarray, output: np.ndarray | None = None) -> Prob
 def proof_of(similarity: np.ndarray, limit: float = 600.0, output: np.ndarray | None = None):
     """The whole way to a proven optimum, as `solve` goes it: search, then branch and bound."""
     problem = problem_of(similarity, output)
-    if problem.size <= LISTED:  # solve would list these; here the proof is the point
+    if problem.size <= MAX_UNCOMPILED:  # solve would list these; here the proof is the point
         return prove(problem, rules.ascending(similarity.sum(axis=0), problem.precedes), Clock(limit))
     return minimize(problem, seed=0, clock=Clock(limit))
 
@@ -94,9 +94,9 @@ def proof() -> list[dict]:
 
 def moves() -> list[dict]:
     """Pricing one insertion against one full evaluation by the recursion (both compiled)."""
-    from taskorder.ordering.kernels.blocks import state
-    from taskorder.ordering.kernels.moves import price
+    from taskorder.ordering.kernels.insertion import price
     from taskorder.ordering.kernels.steps import order_error
+    from taskorder.ordering.order_state import state
 
     rows = []
     for size in (50, 200, 1000):

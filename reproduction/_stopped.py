@@ -12,7 +12,7 @@ from taskorder.checks import Floats, Ints
 from taskorder.ordering.clock import Clock
 from taskorder.ordering.exact import Proof
 from taskorder.ordering.listing import all_errors, all_orders
-from taskorder.ordering.optimum import LISTED, minimize
+from taskorder.ordering.optimum import MAX_UNCOMPILED, minimize
 from taskorder.ordering.path import extreme_path
 from taskorder.ordering.problem import Problem
 from taskorder.ordering.rules import core_to_periphery, periphery_to_core
@@ -48,7 +48,7 @@ def errors_by_progress(C: Floats, progress: Sequence[float]) -> dict[str, list[f
             _proven(stopped_problem(C, 1.0)).order,
         ]
     )
-    listed = len(C) <= LISTED
+    listed = len(C) <= MAX_UNCOMPILED
     everything = all_orders(len(C)) if listed else random_orders(len(C), SAMPLED)
     final = _errors(C, everything, 1.0)
     rows = []
@@ -80,4 +80,4 @@ def _proven(problem: Problem) -> Proof:
 def _errors(C: Floats, orders: Ints, progress: float) -> Floats:
     """Errors of `orders`, which are all of them where that is possible."""
     problem = stopped_problem(C, progress)
-    return all_errors(problem) if len(C) <= LISTED else problem.errors(orders)
+    return all_errors(problem) if len(C) <= MAX_UNCOMPILED else problem.errors(orders)

@@ -31,7 +31,7 @@ from reproduction._stopped import errors_by_progress
 from taskorder.checks import Floats
 from taskorder.linear.random_tasks import Sizes
 from taskorder.linear.simulate import Job, progress_of
-from taskorder.ordering.optimum import LISTED
+from taskorder.ordering.optimum import MAX_UNCOMPILED
 from taskorder.plots.figuredata import FigureData, Panel, Series
 from taskorder.runs.specs import RunSpec
 from taskorder.stats import bootstrap_interval, mean_and_sem
@@ -82,7 +82,7 @@ class Config:
     def __post_init__(self) -> None:
         _settings.whole(self, 1, "steps", "simulated_steps", "num_orders", "num_repeats", "num_latent", "num_inputs")
         _settings.whole(self, 2, "num_matrices", "simulated_matrices")
-        _settings.whole(self, 3, "num_tasks", most=LISTED)
+        _settings.whole(self, 3, "num_tasks", most=MAX_UNCOMPILED)
         _settings.ascending(self, "steps")
         _settings.known(self, MATRICES, "matrices")
         _settings.between(self, 0, 1, "rate")

@@ -167,6 +167,31 @@ def test_commands_do_not_import_each_other():
     assert {name: found & commands for name, found in others.items() if found & commands} == {}
 
 
+def beyond_kernels(tree: ast.AST, package: tuple[str, ...]) -> list[str]:
+    """What a kernel module of `package` imports besides other kernels, NumPy and the compiler."""
+    names = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and not node.level]
+    names += [".".join(target) for target in targets(tree, package)]
+    allowed = (".".join(package), "numpy", "numba", "llvmlite", "__future__")
+    return [name for name in names if not any(f"{name}.".startswith(f"{start}.") for start in allowed)]
+
+
+def test_ordering_kernels_import_only_kernels():
+    package = ("taskorder", "ordering", "kernels")
+    trees = {parts: ast.parse(file.read_text()) for parts, file in sources().items() if parts[:2] == package[1:]}
+    assert len(trees) > 10
+    assert {parts[-1]: names for parts, tree in trees.items() if (names := beyond_kernels(tree, package))} == {}
+
+
+def test_the_walk_sees_kernels_that_import_more():
+    source = (
+        "import numpy as np\nfrom numba import njit\nfrom taskorder.ordering.kernels.jit import njit\n"
+        "import scipy.linalg\ndef f():\n    from taskorder.ordering.problem import Problem"
+    )
+    found = beyond_kernels(ast.parse(source), ("taskorder", "ordering", "kernels"))
+    assert set(found) == {"scipy.linalg", "taskorder.ordering.problem", "taskorder.ordering.problem.Problem"}
+
+
 @pytest.mark.parametrize(
     ("part", "source", "count"),
     [

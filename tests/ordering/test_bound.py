@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from taskorder.ordering.kernels.bound import NEVER, price_children, row_bound
-from taskorder.ordering.kernels.lanes import padded
+from taskorder.ordering.kernels.simd import padded
 
 LAM = 0.8
 

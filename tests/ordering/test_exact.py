@@ -8,7 +8,7 @@ from taskorder.ordering import optimum
 from taskorder.ordering.clock import Clock
 from taskorder.ordering.exact import EFFORT, Proof, prove
 from taskorder.ordering.listing import all_errors, all_orders, order_at
-from taskorder.ordering.optimum import allowed, listed, minimize, own_part, root_bound
+from taskorder.ordering.optimum import allowed, best_listed, minimize, own_part, root_bound
 from taskorder.ordering.solver_input import solver_input
 from taskorder.ordering.symmetry import symmetries
 
@@ -143,7 +143,7 @@ def test_nothing_to_choose_is_proven_at_once(learned):
 
 def test_a_bound_that_meets_the_error_to_rounding_is_a_proof():
     problem = problem_of(correlation(9, 6))
-    best = listed(problem)
+    best = best_listed(problem)
     met = prove(problem, best.order, Clock(60), best.error * (1 - 1e-10))
     assert (met.complete, met.nodes) == (True, 0)
     missed = prove(problem, best.order, Clock(60), best.error * (1 - 1e-6), max_nodes=0)
@@ -160,7 +160,7 @@ def test_independent_blocks_are_solved_apart(seed):
     proof = minimize(problem, seed=0, clock=Clock(60))
     assert proof.complete
     assert sorted(proof.order) == list(range(10))
-    assert proof.error == pytest.approx(2 * listed(problem_of(correlation(5, seed))).error, rel=1e-8, abs=1e-10)
+    assert proof.error == pytest.approx(2 * best_listed(problem_of(correlation(5, seed))).error, rel=1e-8, abs=1e-10)
     assert problem.error(proof.order) == pytest.approx(proof.error, rel=1e-9, abs=1e-12)
 
 

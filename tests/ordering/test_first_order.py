@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from scipy.optimize import quadratic_assignment
 
 from taskorder.constraints import closure
-from taskorder.ordering import first_order as firstorder
+from taskorder.ordering import first_order
 from taskorder.ordering.clock import Clock
-from taskorder.ordering.first_order import coefficients, first_order, objective
-from taskorder.ordering.kernels import first_order as _firstorder
+from taskorder.ordering.first_order import coefficients, first_order_rule, objective
+from taskorder.ordering.kernels import assignment
 from taskorder.ordering.precedence import respects
 from taskorder.theory.perturbation import perturbation
 
@@ -36,7 +36,7 @@ def random_dag(size, seed, density):
     return closure(size, pairs, [str(i) for i in range(size)])
 
 
-def listed(C, precedes, rho_out, learned):
+def best_listed(C, precedes, rho_out, learned):
     """The least objective over all allowed orders, written plainly."""
     tasks = [t for t in range(len(C)) if t not in learned]
     coefficient = coefficients(C, rho_out)
@@ -64,11 +64,11 @@ def test_equals_listing(size, seed, mean, rho_out, density, num_learned):
     precedes = random_dag(size - len(learned), seed, density)
     kept = C.copy(), precedes.copy()
     tasks = np.setdiff1d(np.arange(size), learned)
-    order, value, exact = first_order(C, tasks, precedes, rho_out=rho_out, learned=learned)
+    order, value, exact = first_order_rule(C, tasks, precedes, rho_out=rho_out, learned=learned)
     assert exact
     assert sorted(order) == list(range(len(precedes)))
     assert respects(order, precedes)
-    assert value == pytest.approx(listed(C, precedes, rho_out, learned.tolist()), abs=1e-9)
+    assert value == pytest.approx(best_listed(C, precedes, rho_out, learned.tolist()), abs=1e-9)
     assert np.array_equal(C, kept[0])
     assert (precedes == kept[1]).all()
 
@@ -81,9 +81,9 @@ def test_listing_cuts_no_branch_too_early_when_similarities_have_both_signs(rank
         rows /= np.linalg.norm(rows, axis=1, keepdims=True)
         C = rows @ rows.T
         np.fill_diagonal(C, 1.0)
-        _, value, exact = first_order(C, np.arange(4), free(4))
+        _, value, exact = first_order_rule(C, np.arange(4), free(4))
         assert exact
-        assert value == pytest.approx(listed(C, free(4), 1.0, []), abs=1e-9), seed
+        assert value == pytest.approx(best_listed(C, free(4), 1.0, []), abs=1e-9), seed
 
 
 def test_coefficients_are_those_at_the_mean_similarity():
@@ -98,8 +98,8 @@ def test_coefficients_are_those_at_the_mean_similarity():
 def test_relabelling_tasks_relabels_the_order(size, seed):
     C, precedes = similarity(size, seed), random_dag(size, seed, 0.1)
     new = np.random.default_rng(seed).permutation(size)
-    order, value, _ = first_order(C, np.arange(len(C)), precedes)
-    renamed, same, _ = first_order(C[np.ix_(new, new)], np.arange(size), precedes[np.ix_(new, new)])
+    order, value, _ = first_order_rule(C, np.arange(len(C)), precedes)
+    renamed, same, _ = first_order_rule(C[np.ix_(new, new)], np.arange(size), precedes[np.ix_(new, new)])
     assert same == pytest.approx(value, abs=1e-10)
     # Two tasks play alike when only their mutual similarity counts: a tie by symmetry.
     if size > 2:
@@ -111,11 +111,11 @@ def test_local_search_finds_the_exact_answer_at_small_sizes(monkeypatch, density
     misses = 0
     for seed in range(8):
         C, precedes = similarity(8, seed), random_dag(8, seed, density)
-        best = first_order(C, np.arange(len(C)), precedes)[1]
+        best = first_order_rule(C, np.arange(len(C)), precedes)[1]
         with monkeypatch.context() as patch:
-            patch.setattr(firstorder, "EXACT_SIZE", 7)
-            patch.setattr(firstorder, "BUDGET", 1_000_000)
-            order, value, exact = first_order(C, np.arange(len(C)), precedes)
+            patch.setattr(first_order, "EXACT_SIZE", 7)
+            patch.setattr(first_order, "BUDGET", 1_000_000)
+            order, value, exact = first_order_rule(C, np.arange(len(C)), precedes)
         assert not exact
         assert respects(order, precedes)
         assert value >= best - 1e-10
@@ -125,33 +125,33 @@ def test_local_search_finds_the_exact_answer_at_small_sizes(monkeypatch, density
 
 @pytest.mark.parametrize("learned", [None, np.array([5, 2])])
 def test_larger_sizes_are_allowed_reproducible_and_beat_their_starts(monkeypatch, learned):
-    monkeypatch.setattr(firstorder, "BUDGET", 20_000_000)
+    monkeypatch.setattr(first_order, "BUDGET", 20_000_000)
     C = similarity(40, 1)
     size = 40 if learned is None else 38
     precedes = random_dag(size, 3, 0.03)
     done = [] if learned is None else learned.tolist()
     tasks = np.setdiff1d(np.arange(40), done)
-    order, value, exact = first_order(C, tasks, precedes, learned=learned, seed=7)
+    order, value, exact = first_order_rule(C, tasks, precedes, learned=learned, seed=7)
     assert not exact
     assert sorted(order) == list(range(size))
     assert respects(order, precedes)
-    assert order.tolist() == first_order(C, tasks, precedes, learned=learned, seed=7)[0].tolist()
-    typical = tasks[firstorder.ascending(firstorder.typicality(C)[tasks], precedes)]
+    assert order.tolist() == first_order_rule(C, tasks, precedes, learned=learned, seed=7)[0].tolist()
+    typical = tasks[first_order.ascending(first_order.typicality(C)[tasks], precedes)]
     assert value < objective(C - np.eye(40), coefficients(C), np.array([*done, *typical], dtype=int))
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_not_worse_than_the_relaxation_of_scipy(monkeypatch, seed):
-    monkeypatch.setattr(firstorder, "BUDGET", 20_000_000)
+    monkeypatch.setattr(first_order, "BUDGET", 20_000_000)
     C = similarity(30, seed)
     S, coefficient = C - np.eye(30), coefficients(C)
     options = {"rng": np.random.default_rng(0)}
     relaxed = quadratic_assignment(coefficient + coefficient.T, S, method="faq", options=options).col_ind
-    assert first_order(C, np.arange(30), free(30))[1] <= objective(S, coefficient, relaxed)
+    assert first_order_rule(C, np.arange(30), free(30))[1] <= objective(S, coefficient, relaxed)
 
 
 def test_a_clock_that_is_over_still_gets_an_order():
-    order, _, _ = first_order(similarity(30, 0), np.arange(30), free(30), clock=Clock(1e-9))
+    order, _, _ = first_order_rule(similarity(30, 0), np.arange(30), free(30), clock=Clock(1e-9))
     assert sorted(order) == list(range(30))
 
 
@@ -168,31 +168,37 @@ def test_kernels_equal_plain_python():
     for r, s in itertools.combinations(range(6), 2):
         swapped = order.copy()
         swapped[[r, s]] = swapped[[s, r]]
-        delta = _firstorder.swap_delta(flow, linear, S[np.ix_(order, order)], order, r, s)
+        delta = assignment.swap_delta(flow, linear, S[np.ix_(order, order)], order, r, s)
         assert delta == pytest.approx(value(swapped) - value(order), abs=1e-12)
     for r in range(6):
-        change, target, _ = _firstorder.best_insertion(flow, linear, S[np.ix_(order, order)], order, free(6), r, 0.0)
+        change, target, _ = assignment.best_insertion(flow, linear, S[np.ix_(order, order)], order, free(6), r, 0.0)
         moved = [np.insert(np.delete(order, r), t, order[r]) for t in range(6)]
         assert change == pytest.approx(min(value(p) for p in moved) - value(order), abs=1e-12)
         assert target == np.argmin([value(p) for p in moved])
     fast, plain = order.copy(), order.copy()
-    gain, *_ = _firstorder.descend(flow, linear, S, fast, free(6), 1e-12, 0, 0, 10**6)
-    _firstorder.descend.py_func(flow, linear, S, plain, free(6), 1e-12, 0, 0, 10**6)
+    gain, *_ = assignment.descend(flow, linear, S, fast, free(6), 1e-12, 0, 0, 10**6)
+    assignment.descend.py_func(flow, linear, S, plain, free(6), 1e-12, 0, 0, 10**6)
     assert fast.tolist() == plain.tolist()
     assert value(order) - gain == pytest.approx(value(fast), abs=1e-12)
 
 
 @pytest.mark.parametrize("size", [0, 1, 2])
 def test_tiny_sizes_and_ties(size):
-    order, value, exact = first_order(np.eye(size), np.arange(size), free(size))
+    order, value, exact = first_order_rule(np.eye(size), np.arange(size), free(size))
     assert order.tolist() == list(range(size))
     assert value == 0
     assert exact
 
 
 def test_constant_similarity_ties_everywhere():
-    assert first_order(np.ones((5, 5)), np.arange(5), free(5))[0].tolist() == [0, 1, 2, 3, 4]
-    assert first_order(np.full((5, 5), 0.3) + 0.7 * np.eye(5), np.arange(5), free(5))[0].tolist() == [0, 1, 2, 3, 4]
+    assert first_order_rule(np.ones((5, 5)), np.arange(5), free(5))[0].tolist() == [0, 1, 2, 3, 4]
+    assert first_order_rule(np.full((5, 5), 0.3) + 0.7 * np.eye(5), np.arange(5), free(5))[0].tolist() == [
+        0,
+        1,
+        2,
+        3,
+        4,
+    ]
 
 
 def test_runaway_coefficients_are_refused():
@@ -200,4 +206,4 @@ def test_runaway_coefficients_are_refused():
     with pytest.raises(
         ValueError, match="`similarity` must have a mean near or above 0 for rule first-order with 2000"
     ):
-        first_order(C, np.arange(2000), free(2000))
+        first_order_rule(C, np.arange(2000), free(2000))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from taskorder.constraints import closure
 from taskorder.ordering import path
 from taskorder.ordering.clock import Clock
-from taskorder.ordering.kernels import path as _path
+from taskorder.ordering.kernels import path as kernels
 from taskorder.ordering.path import extreme_path, path_bound, path_length, path_rule
 from taskorder.ordering.precedence import respects
 
@@ -67,7 +67,7 @@ def test_ties_give_the_smallest_positions():
 def test_kernel_equals_plain_python():
     weight, needs = np.zeros((7, 8)), np.array([0, 1, 0, 0, 6, 0, 0])
     weight[:, :7] = symmetric(7, 0)
-    fast, plain = (f(weight, needs, 64 + 72) for f in (_path.subset_table, _path.subset_table.py_func))
+    fast, plain = (f(weight, needs, 64 + 72) for f in (kernels.subset_table, kernels.subset_table.py_func))
     # Cells that no allowed order reaches are never written: compare the others by the answer they give.
     reachable = [j * 136 for j in range(7)] + [j * 136 + 63 for j in range(7) if needs[j] == 0]
     assert fast[reachable].tolist() == plain[reachable].tolist()

@@ -10,13 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taskorder.machine import one_blas_thread
+from taskorder.ordering import order_state
 from taskorder.ordering.clock import Clock
-from taskorder.ordering.kernels import anneal as _anneal
-from taskorder.ordering.kernels import blocks as _blocks
-from taskorder.ordering.kernels import moves as _moves
+from taskorder.ordering.kernels import anneal, insertion
 from taskorder.ordering.problem import Problem, open_problem
 from taskorder.ordering.rules import greedy
-from taskorder.ordering.search import crossed, first_order, search
+from taskorder.ordering.search import crossed, lexicographic_order, search
 
 
 def closure(pairs, n):
@@ -96,7 +95,7 @@ def test_gives_an_allowed_order_twice_the_same_and_leaves_its_input_alone(option
     order = run(problem, seed=5, effort=effort)
     assert sorted(order) == list(range(n))
     assert allowed(order, problem.precedes)
-    assert problem.error(order) <= problem.error(first_order(problem.precedes))
+    assert problem.error(order) <= problem.error(lexicographic_order(problem.precedes))
     np.testing.assert_array_equal(order, run(problem, seed=5, effort=effort))
     for name, value in copies.items():
         np.testing.assert_array_equal(getattr(problem, name), value)
@@ -128,9 +127,9 @@ def test_ties_go_to_the_lexicographically_first_order():
     assert run(problem).tolist() == [1, 2, 3, 4, 0, 5]
 
 
-def test_ends_at_once_when_the_bound_is_reached():
+def test_end_prices_at_once_when_the_bound_is_reached():
     problem = make(3, 12)
-    first = first_order(problem.precedes)
+    first = lexicographic_order(problem.precedes)
     start = time.perf_counter()
     assert problem.error(run(problem, bound=problem.error(first), effort=1e6)) <= problem.error(first)
     assert time.perf_counter() - start < 5  # and not for the hours that this effort would allow
@@ -162,13 +161,13 @@ def test_more_effort_goes_on_where_less_stopped():
 def test_every_priced_move_equals_plain_evaluation(seed, n, rows, weighted, learned, maximize, pairs):
     problem = make(seed, n, rows=rows, weighted=weighted, learned=learned, maximize=maximize, pairs=pairs)
     rng = np.random.default_rng(seed)
-    now = _blocks.state(problem, first_order(problem.precedes))
+    now = order_state.state(problem, lexicographic_order(problem.precedes))
     k = len(problem.r)
     cost, work, d, u = np.empty(n), np.empty((8, n)), np.empty(k), np.empty(k)
     scale = 1e-3 * abs(problem.e)
     for _ in range(4):
         i = int(rng.integers(n))
-        lo, hi = _moves.price(
+        lo, hi = insertion.price(
             i,
             now.error,
             now.order,
@@ -191,11 +190,11 @@ def test_every_priced_move_equals_plain_evaluation(seed, n, rows, weighted, lear
             if lo <= q <= hi:
                 assert cost[q] == pytest.approx(plain_error(problem, moved), rel=1e-9, abs=1e-9 * scale)
         q = int(rng.integers(lo, hi + 1))
-        now.error = _moves.move(
+        now.error = insertion.move(
             i, q, now.error, now.order, now.pos, now.v, now.f, problem.C, now.A, now.Phi, work, d, u
         )
         assert now.order.tolist() == [*rest[:q], i, *rest[q:]]
-        fresh = _blocks.state(problem, now.order)
+        fresh = order_state.state(problem, now.order)
         for name in ("pos", "v", "f", "A", "Phi"):
             np.testing.assert_allclose(getattr(now, name), getattr(fresh, name), rtol=1e-8, atol=1e-8 * abs(problem.e))
 
@@ -212,7 +211,7 @@ def test_a_block_is_the_same_problem(seed, maximize):
         seen.append(block.error(places))
         return places
 
-    new = _blocks.sweep(problem, order, [0, 3, 7, 11], improve)
+    new = order_state.sweep(problem, order, [0, 3, 7, 11], improve)
     assert sorted(new[3:7]) == sorted(order[3:7])
     for stop, error in zip((3, 7, 11), seen, strict=True):
         mixed = np.concatenate([new[:stop], order[stop:]])
@@ -221,9 +220,9 @@ def test_a_block_is_the_same_problem(seed, maximize):
 
 def test_a_cold_walk_only_descends():
     problem = make(2, 20)
-    now = _blocks.state(problem, np.arange(20))
+    now = order_state.state(problem, np.arange(20))
     before = now.error
-    error, best, _ = _anneal.walk(
+    error, best, _ = anneal.walk(
         200, 0.0, 0.0, np.arange(20), now.error, now.order, now.pos, now.v, now.f, problem.C, now.A, now.Phi,
         problem.precedes, now.order.copy(), before, np.array([1], np.uint64),
     )  # fmt: skip
@@ -236,7 +235,7 @@ def test_a_crossed_order_is_allowed_and_copies_a_whole_group(seed):
     rng = np.random.default_rng(seed)
     rank = rng.permutation(9)
     precedes = closure([(a, b) for a in range(9) for b in range(9) if rank[a] < rank[b] and rng.random() < 0.2], 9)
-    one, two = first_order(precedes), np.argsort(rank)
+    one, two = lexicographic_order(precedes), np.argsort(rank)
     child = crossed(one, np.argsort(one), np.argsort(two), rng.permutation(9)[:4], precedes)
     assert sorted(child) == list(range(9))
     assert allowed(child, precedes)

@@ -23,7 +23,7 @@ def test_optimal_and_worst_equal_enumeration(listed, question):
     best, worst = extremes(similarity, **options)
     scale = np.sum(options.get("weights", np.ones(len(similarity))))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("taskorder.ordering.optimum.LISTED", listed)
+        patch.setattr("taskorder.ordering.optimum.MAX_UNCOMPILED", listed)
         low, high = solve(similarity, **options), solve(similarity, "worst", **options)
     for plan, truth in ((low, best), (high, worst)):
         assert plan.proven

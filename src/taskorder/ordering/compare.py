@@ -13,7 +13,7 @@ from taskorder.checks import Floats, Ints
 from taskorder.constraints import TaskName
 from taskorder.ordering.clock import Clock, Watch
 from taskorder.ordering.listing import all_orders
-from taskorder.ordering.optimum import LISTED, allowed
+from taskorder.ordering.optimum import MAX_UNCOMPILED, allowed
 from taskorder.ordering.problem import Problem
 from taskorder.ordering.sampling import UNEVEN, is_uniform, random_orders
 from taskorder.ordering.solve import RULES
@@ -119,7 +119,7 @@ def random_errors(problem: Problem, num_random: int, seed: int) -> tuple[Floats,
 def random_draw(problem: Problem, num_random: int, seed: int) -> tuple[list[Ints], bool]:
     """Those orders, as many at a time as their states have room for; and whether they are all."""
     n, size = problem.size, problem.r.size
-    exact = n <= LISTED
+    exact = n <= MAX_UNCOMPILED
     if exact:
         orders = allowed(all_orders(n), problem.precedes)
     else:

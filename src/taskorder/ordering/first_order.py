@@ -25,7 +25,7 @@ CHUNK = 100_000_000
 TIE = 1e-12
 
 
-def first_order(
+def first_order_rule(
     similarity: Floats,
     tasks: Ints,
     precedes: Bools,
@@ -43,7 +43,7 @@ def first_order(
     from several starts and kicks, by step counts or until the clock ends; same seed, same answer.
 
     >>> C = np.array([[1, .6, .2], [.6, 1, .4], [.2, .4, 1]])
-    >>> positions, objective, exact = first_order(C, np.arange(3), np.zeros((3, 3), dtype=bool))
+    >>> positions, objective, exact = first_order_rule(C, np.arange(3), np.zeros((3, 3), dtype=bool))
     >>> positions.tolist(), exact
     ([2, 0, 1], True)
     """
@@ -94,14 +94,14 @@ def objective(similarity: Floats, coefficient: Floats, order: Ints) -> float:
 
 
 def _listed(flow: Floats, linear: Floats, S: Floats, precedes: Bools, tie: float) -> Ints:
-    from taskorder.ordering.kernels import first_order as _firstorder
+    from taskorder.ordering.kernels import assignment
 
     pairs = S[~np.eye(len(S), dtype=np.bool_)]
     cheapest = np.minimum(np.tril(flow, -1) * pairs.min(), np.tril(flow, -1) * pairs.max()).sum(axis=1) + linear.min(
         axis=1
     )
     tail = np.concatenate([np.cumsum(cheapest[::-1])[::-1], [0.0]])
-    return np.asarray(_firstorder.enumerate_orders(flow, linear, S, tail, precedes, tie))
+    return np.asarray(assignment.enumerate_orders(flow, linear, S, tail, precedes, tie))
 
 
 def _starts(key: Floats, precedes: Bools, seed: int) -> list[Ints]:
@@ -126,7 +126,7 @@ def _descents(
     clock: Clock | None,
 ) -> Ints:
     """Local search from each start, then from kicks of the best order until the budget or the clock ends."""
-    from taskorder.ordering.kernels import first_order as _firstorder
+    from taskorder.ordering.kernels import assignment
 
     size = len(S)
     rng = np.random.default_rng([seed, 2])
@@ -141,7 +141,7 @@ def _descents(
         order = starts[count].copy() if count < len(starts) else _kicked(best, precedes, rng)
         here, cursor, quiet = value(order), 0, 0
         while quiet < size and not over:
-            gain, cursor, quiet, used = _firstorder.descend(flow, linear, S, order, precedes, tie, cursor, quiet, CHUNK)
+            gain, cursor, quiet, used = assignment.descend(flow, linear, S, order, precedes, tie, cursor, quiet, CHUNK)
             here -= gain
             work += used
             over = work >= BUDGET or (clock is not None and clock.report(min(here, best_value), -math.inf))

@@ -13,20 +13,20 @@ from taskorder.machine import cores
 from taskorder.ordering.problem import Problem
 
 MAX_LISTED = 11
-"""Listing 11 visits gives 40 million errors (320 MB); more is refused."""
+"""Listing 11 tasks gives 40 million errors (320 MB); more is refused."""
 
 
-def all_orders(num_visits: int) -> Ints:
+def all_orders(num_tasks: int) -> Ints:
     """(n!, n) every order in lexicographic order: row i belongs to entry i of `all_errors`."""
-    count = math.factorial(num_visits)
-    flat = itertools.chain.from_iterable(itertools.permutations(range(num_visits)))
-    return np.fromiter(flat, np.int64, count * num_visits).reshape(count, num_visits)
+    count = math.factorial(num_tasks)
+    flat = itertools.chain.from_iterable(itertools.permutations(range(num_tasks)))
+    return np.fromiter(flat, np.int64, count * num_tasks).reshape(count, num_tasks)
 
 
-def order_at(rank: int, num_visits: int) -> Ints:
+def order_at(rank: int, num_tasks: int) -> Ints:
     """The order at one place of the lexicographic list."""
-    left, order = list(range(num_visits)), []
-    for size in range(num_visits, 0, -1):
+    left, order = list(range(num_tasks)), []
+    for size in range(num_tasks, 0, -1):
         place, rank = divmod(rank, math.factorial(size - 1))
         order.append(left.pop(place))
     return np.array(order, np.int64)
@@ -42,7 +42,7 @@ def all_errors(problem: Problem) -> Floats:
     """
     n = problem.size
     if n > MAX_LISTED:
-        raise ValueError(f"`problem` must have at most {MAX_LISTED} open visits to list every order, got {n}.")
+        raise ValueError(f"`problem` must have at most {MAX_LISTED} open tasks to list every order, got {n}.")
     if n == 0:
         return np.array([problem.e])
     from taskorder.ordering.kernels.listing import list_many_rows, list_one_row

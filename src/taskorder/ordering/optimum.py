@@ -10,16 +10,16 @@ from taskorder.checks import Floats, Ints
 from taskorder.machine import one_blas_thread
 from taskorder.ordering.clock import Clock
 from taskorder.ordering.exact import MAX_EXACT, Proof, prove, tolerance
-from taskorder.ordering.gram import prove_general
+from taskorder.ordering.meet_in_the_middle import prove_by_halves
 from taskorder.ordering.precedence import components
 from taskorder.ordering.problem import Problem
 
-LISTED = 8
-"""Up to this many visits every order is tried with plain NumPy: nothing to compile, under 0.1 s."""
+MAX_UNCOMPILED = 8
+"""Up to this many tasks every order is tried with plain NumPy: nothing to compile, under 0.1 s."""
 FIRST_ATTEMPT, BEFORE_HALVES = 5_000_000, 100_000
-"""Nodes of a proof (some seconds) before meeting in the middle, and so with at most twelve visits."""
+"""Nodes of a proof (some seconds) before meeting in the middle, and so with at most twelve tasks."""
 HALVES = {9: 0.3, 10: 0.5, 11: 1.0, 12: 2.0, 13: 8.0, 14: 30.0, 15: 150.0, 16: 600.0}
-"""Time limits from which meeting in the middle is tried, about twice what it takes with so many visits."""
+"""Time limits from which meeting in the middle is tried, about twice what it takes with so many tasks."""
 SCHEDULE = 10.0
 """Seconds that the whole schedule of the search takes, about; a longer time limit stretches it."""
 FIRST_SHARE = 0.1
@@ -32,13 +32,13 @@ def minimize(problem: Problem, *, seed: int, clock: Clock) -> Proof:
     parts = components(coupled)
     if len(parts) <= 1:
         return _minimize_part(problem, seed, clock, clock.limit)
-    apart = [own_part(problem, visits) for visits in parts]
+    apart = [own_part(problem, tasks) for tasks in parts]
     proofs = _minimize_apart(apart, seed, clock)
     error, bound = (
         problem.e + sum(getattr(proof, name) - part.e for part, proof in zip(apart, proofs, strict=True))
         for name in ("error", "bound")
     )
-    order = np.concatenate([visits[proof.order] for visits, proof in zip(parts, proofs, strict=True)])
+    order = np.concatenate([tasks[proof.order] for tasks, proof in zip(parts, proofs, strict=True)])
     return Proof(order, error, error if bound >= error else bound, sum(proof.nodes for proof in proofs))
 
 
@@ -62,20 +62,20 @@ def _minimize_apart(parts: list[Problem], seed: int, clock: Clock) -> list[Proof
     return proofs
 
 
-def own_part(problem: Problem, visits: Ints) -> Problem:
-    """The problem of ordering `visits` alone, with no more error than they can take away, which is at most h G^-1 h.
+def own_part(problem: Problem, tasks: Ints) -> Problem:
+    """The problem of ordering `tasks` alone, with no more error than they can take away, which is at most h G^-1 h.
 
     Tolerances are relative to the error: a heavy part must not make the others careless.
     """
-    part = problem.part(visits)
+    part = problem.part(tasks)
     most = np.linalg.lstsq(part.G, part.h.T, rcond=None)[0]
     return replace(part, e=float((part.h.T * most).sum()))
 
 
 def _minimize_part(problem: Problem, seed: int, clock: Clock, limit: float) -> Proof:
     """limit: seconds for the whole problem, which decide how to go about it, however many of them `clock` has left."""
-    if problem.size <= LISTED:
-        return listed(problem)
+    if problem.size <= MAX_UNCOMPILED:
+        return best_listed(problem)
     with one_blas_thread():
         return _search_and_prove(problem, seed, clock, limit)
 
@@ -99,10 +99,10 @@ def _search_and_prove(problem: Problem, seed: int, clock: Clock, limit: float) -
         proof = prove(problem, order, clock, floor, most, seed)
     if proof.complete or not halves or clock.left <= 0:
         return proof
-    return prove_general(problem, proof.order, clock, proof.bound)
+    return prove_by_halves(problem, proof.order, clock, proof.bound)
 
 
-def listed(problem: Problem) -> Proof:
+def best_listed(problem: Problem) -> Proof:
     """The optimum by trying every allowed order; ties go to the lexicographically first."""
     from taskorder.ordering.listing import all_orders
 

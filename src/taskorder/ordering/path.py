@@ -1,4 +1,4 @@
-"""Longest and shortest Hamiltonian paths through the open visits: the max-path and min-path rules."""
+"""Longest and shortest Hamiltonian paths through the open tasks: the max-path and min-path rules."""
 
 from __future__ import annotations
 
@@ -67,14 +67,14 @@ def path_bound(weight: Floats, *, start: Floats | None = None, longest: bool = T
     >>> path_bound(np.array([[0, 1, 3], [1, 0, 2], [3, 2, 0.]]))
     5.0
     """
-    from taskorder.ordering.kernels import path as _path
+    from taskorder.ordering.kernels import path as kernels
 
     if len(weight) <= 1:
         return 0.0 if start is None else float(start.sum())
     sign = 1.0 if longest else -1.0
     cost, degree, scale = _between_ends(-sign * weight, -sign * (np.zeros(len(weight)) if start is None else start))
-    order = _path.nearest_first(cost, np.zeros(len(weight), np.int64), _none(len(weight)))
-    bound, _ = _path.degree_bound(cost, degree, path_length(cost, order), steps)
+    order = kernels.nearest_first(cost, np.zeros(len(weight), np.int64), _none(len(weight)))
+    bound, _ = kernels.degree_bound(cost, degree, path_length(cost, order), steps)
     return float(-sign * bound * scale)
 
 
@@ -101,7 +101,7 @@ def path_rule(
     order, length, exact = extreme_path(weight, precedes, start=start, longest=longest, seed=seed, clock=clock)
     kind = "longest" if longest else "shortest"
     note = f"{kind} path found: length {length:.6g}" + (
-        "" if exact else f" ({kind} not proven above {EXACT_SIZE} visits)"
+        "" if exact else f" ({kind} not proven above {EXACT_SIZE} tasks)"
     )
     if len(order) < 2:
         return order, note
@@ -116,7 +116,7 @@ def path_rule(
 
 
 def _mirror(order: Ints, tasks: Ints) -> Ints:
-    """The reversed path; copies of one task trade places, so that they keep their visiting order."""
+    """The reversed path; copies of one task trade places, so that they keep their order."""
     mirrored = order[::-1].copy()
     for task in np.unique(tasks[mirrored]):
         at = np.flatnonzero(tasks[mirrored] == task)
@@ -126,14 +126,14 @@ def _mirror(order: Ints, tasks: Ints) -> Ints:
 
 def _dynamic(weight: Floats, precedes: Bools, start: Floats) -> Ints:
     """The longest path; of those that tie the lexicographically smallest."""
-    from taskorder.ordering.kernels import path as _path
+    from taskorder.ordering.kernels import path as kernels
 
     size = len(weight)
     needs = (precedes.T.astype(np.int64) << np.arange(size)).sum(axis=1)
     into = np.zeros((size, -(-size // 8) * 8))
     into[:, :size] = weight.T
     stride = (1 << (size - 1)) + 72
-    table = _path.subset_table(into, needs, stride)
+    table = kernels.subset_table(into, needs, stride)
     edges = np.abs(weight - np.diag(np.diagonal(weight)))
     tie = TIE * size * max(float(edges.max()), float(np.abs(start).max()))
     order = np.empty(size, dtype=np.int64)
@@ -151,17 +151,17 @@ def _dynamic(weight: Floats, precedes: Bools, start: Floats) -> Ints:
 
 def _search(cost: Floats, precedes: Bools, start: Floats, seed: int, sign: float, clock: Clock | None) -> Ints:
     """A short path by iterated local search."""
-    from taskorder.ordering.kernels import path as _path
+    from taskorder.ordering.kernels import path as kernels
 
     size = len(cost)
     ends, degree, scale = _between_ends(cost, start)
-    crude = _path.nearest_first(ends, precedes.sum(axis=0), precedes)
+    crude = kernels.nearest_first(ends, precedes.sum(axis=0), precedes)
     # Prices charged at both ends of an edge change every path alike. Without them, a few outlying tasks would be
     # the best neighbors of all, and the search would see nothing else.
-    bound, price = _path.degree_bound(ends, degree, path_length(ends, crude), 50)
+    bound, price = kernels.degree_bound(ends, degree, path_length(ends, crude), 50)
     ends += price[:, None] + price
     near = _neighbors(ends)
-    order = _path.nearest_first(ends, precedes.sum(axis=0), precedes)
+    order = kernels.nearest_first(ends, precedes.sum(axis=0), precedes)
     heads, links = _successors(precedes)
     state = np.random.default_rng(seed).integers(1, 2**63, size=1, dtype=np.uint64)
     length = path_length(ends, order) - float(degree @ price)
@@ -169,7 +169,7 @@ def _search(cost: Floats, precedes: Bools, start: Floats, seed: int, sign: float
     slack = (3.0 if precedes.any() else 1.0) * float(np.take_along_axis(ends, near, axis=1)[:size].std())
     budget = LOOKS_PER_TASK * size // ROUNDS
     for _ in range(ROUNDS):
-        length -= _path.kick_and_settle(ends, near, order, heads, links, budget, BLOCK, slack, state)
+        length -= kernels.kick_and_settle(ends, near, order, heads, links, budget, BLOCK, slack, state)
         if clock is not None and clock.report(-sign * length * scale, -sign * bound * scale):
             break
     return np.ascontiguousarray(order[1:-1])

@@ -1,6 +1,6 @@
 """The ordering rules that need no search: by typicality and by the error now.
 
-Each returns positions into the open visits and obeys `precedes`: among the visits that are allowed, the best key goes
+Each returns positions into the open tasks and obeys `precedes`: among the tasks that are allowed, the best key goes
 next. Equal keys (to 12 decimals) go by the smaller position.
 """
 
@@ -61,9 +61,9 @@ def ascending(key: Floats, precedes: Bools) -> Ints:
 
 
 def greedy(problem: Problem) -> Ints:
-    """At each step the allowed visit that leaves the least weighted error now; O(k n^2).
+    """At each step the allowed task that leaves the least weighted error now; O(k n^2).
 
-    Visiting j lowers the error by v.(2 h_j - v G_jj), with v = r_j its residuals now.
+    Learning j lowers the error by v.(2 h_j - v G_jj), with v = r_j its residuals now.
     """
     r, h = problem.r.copy(), problem.h.copy()
     diagonal = np.diagonal(problem.G)

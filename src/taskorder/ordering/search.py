@@ -1,12 +1,12 @@
-"""The best order when there are too many visits for a proof: greedy starts, then annealing of parts in many sizes.
+"""The best order when there are too many tasks for a proof: greedy starts, then annealing of parts in many sizes.
 
-Starts are built along the lower bound, by beams that get wider while that pays (_front.py, _beam.py), and improved by
-insertions. Then one arm after another is pulled: heat a group of visits (relatives, neighbors in the order, or all of
-them) to some temperature and cool it; or cut the order into blocks and treat each as a problem of its own, by
-annealing, by a beam or by branch and bound; keep the result unless it is worse. Which sizes and temperatures pay
-differs from matrix to matrix by orders of magnitude, so all are tried, and those that gained most for their cost are
-tried more often. A few orders from different starts are improved side by side, and one may take over how another
-places a group.
+Starts are built along the lower bound, by beams that get wider while that pays (beam_from_front.py,
+kernels/beam_both_ends.py), and improved by insertions. Then one arm after another is pulled: heat a group of tasks
+(relatives, neighbors in the order, or all of them) to some temperature and cool it; or cut the order into blocks and
+treat each as a problem of its own, by annealing, by a beam or by branch and bound; keep the result unless it is worse.
+Which sizes and temperatures pay differs from matrix to matrix by orders of magnitude, so all are tried, and those that
+gained most for their cost are tried more often. A few orders from different starts are improved side by side, and one
+may take over how another places a group.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from functools import partial
 import numpy as np
 
 from taskorder.checks import Ints
+from taskorder.ordering.annealing import Walker
 from taskorder.ordering.clock import Clock
 from taskorder.ordering.precedence import masks
 from taskorder.ordering.problem import Problem
 from taskorder.ordering.rules import ascending, greedy
-from taskorder.ordering.walker import Walker
 
 CLOSE = 1e-9
 """The search ends when its error is this close to the bound, relative."""
 SHORT = 8
-"""Moves a visit in the shortest annealing."""
+"""Moves a task in the shortest annealing."""
 SHARE = 0.1
 """The longest annealing takes this share of what was spent so far: patience grows, and more effort only goes on."""
 NODES = 50
@@ -35,24 +35,24 @@ NODES = 50
 MAX_WALKERS = 4
 """Orders that are improved side by side."""
 MAX_BEAM = 250
-"""Most visits for which beam search at both ends pays."""
+"""Most tasks for which beam search at both ends pays."""
 FIRST_WIDTH, WIDER, MAX_WIDTH = 4, 4, 2048
 """Width of the first beam from the front, how much wider the next one is, and the widest; fewer with many rows of r."""
 BLOCK_WIDTH = 256
 """Width of the widest beam in a block."""
 LEAST_FRONT = 30
-"""From this many visits on beams from the front pay."""
+"""From this many tasks on beams from the front pay."""
 GREEDY_SECONDS = 1.2e-10
-"""What the greedy rule takes, times the cube of the number of visits."""
+"""What the greedy rule takes, times the cube of the number of tasks."""
 MAX_SHARED = 300
-"""Up to this many visits several orders are kept; above, time is better spent on one."""
+"""Up to this many tasks several orders are kept; above, time is better spent on one."""
 
 
 def search(problem: Problem, *, seed: int, clock: Clock, bound: float = -np.inf, effort: float = 1.0) -> Ints:
     """Positions of `problem` in the best order found.
 
     problem: what to order; its `precedes` is obeyed. bound: a known lower bound; reaching it ends the search.
-    effort: multiplies the schedule, which takes about 0.05 s at 15 visits, 2.5 s at 50 and 10 s from 200 on; the clock
+    effort: multiplies the schedule, which takes about 0.05 s at 15 tasks, 2.5 s at 50 and 10 s from 200 on; the clock
     only cuts it short. The same seed gives the same order unless the clock did.
     """
     run = Search(problem, seed, clock, bound, effort)
@@ -71,7 +71,7 @@ class Arm:
     rate: float = 0.0
 
     def expected_cost(self, n: int, steps: int) -> float:
-        """About what one pull costs with n visits."""
+        """About what one pull costs with n tasks."""
         if self.kind == "exact":
             return NODES * steps * n / self.size * (self.size**3 / 2 + 2000.0) / 3 + 0.3 * n**3
         if self.kind == "blocks":
@@ -82,7 +82,7 @@ class Arm:
 
 
 def make_arms(n: int) -> list[Arm]:
-    """All arms for n visits."""
+    """All arms for n tasks."""
     levels = (0.1, 0.4, 1.5, 6.0)
     arms = [Arm("all", n, level) for level in (*levels, 24.0)]
     groups = [(kind, size) for size in (8, 32, 128) if size < n for kind in ("near", "stretch")]
@@ -101,7 +101,7 @@ class Search:
         self.problem, self.clock, self.bound = problem, clock, bound
         self.rng = np.random.default_rng(seed)
         self.random = self.rng.integers(1, 2**63, 1, dtype=np.uint64)
-        self.order = first_order(problem.precedes)
+        self.order = lexicographic_order(problem.precedes)
         self.error = problem.error(self.order)
         self.simple()
         self.unit = 1e9 * min(0.05 * max(1.0, n / 15) ** 3.3, 0.05 * max(n, 1), 10.0)
@@ -109,7 +109,7 @@ class Search:
         self.walkers: list[Walker] = []
 
     def simple(self) -> None:
-        """Start from the best of a few simple orders: by typicality, random ones, and greedy with many visits."""
+        """Start from the best of a few simple orders: by typicality, random ones, and greedy with many tasks."""
         typicality = self.problem.C.sum(axis=0)
         keys = [typicality, -typicality, *self.rng.random((10, self.problem.size))]
         orders = np.array([ascending(key, self.problem.precedes) for key in keys])
@@ -131,7 +131,7 @@ class Search:
             self.order, self.error = order.copy(), error
 
     def start(self) -> None:
-        """Orders along the bound, each improved by descent; the best few go on, with many visits only one."""
+        """Orders along the bound, each improved by descent; the best few go on, with many tasks only one."""
         n = self.problem.size
         for make in self.starts() if n > 1 else []:
             if not self.done():
@@ -171,21 +171,21 @@ class Search:
         return beams + [partial(self.front, 1, stretch) for stretch in stretches]
 
     def front(self, width: int, stretch: float) -> Ints | None:
-        """A beam from the front; with width 1 one visit after another along the bound."""
-        from taskorder.ordering.kernels.front import front
+        """A beam from the front; with width 1 one task after another along the bound."""
+        from taskorder.ordering.beam_from_front import beam_from_front
 
-        order, cost = front(self.problem, width, stretch, self.clock)
+        order, cost = beam_from_front(self.problem, width, stretch, self.clock)
         self.spent += cost
         return order
 
     def beam(self, sides: int) -> Ints:
         """The best of many partial orders side by side."""
-        from taskorder.ordering.kernels.beam import beam
+        from taskorder.ordering.kernels.beam_both_ends import beam_both_ends
 
         now, order = self.problem, self.order.copy()
         width = int(min(100, max(2, 2e9 / now.size**4)))
         self.spent += 0.15 * width * now.size**4 * len(now.r) + 1e5
-        beam(now.e, now.r, now.h, now.C, now.G, now.precedes, width, sides, self.error, order)
+        beam_both_ends(now.e, now.r, now.h, now.C, now.G, now.precedes, width, sides, self.error, order)
         return order
 
     def settle(self, walker: Walker, cost: float) -> None:
@@ -243,7 +243,7 @@ class Search:
             walker.cycle(self.members(arm, walker), steps, level)
 
     def members(self, arm: Arm, walker: Walker) -> Ints:
-        """A group of visits: relatives of a random one, neighbors in the order, or a random draw."""
+        """A group of tasks: relatives of a random one, neighbors in the order, or a random draw."""
         n = walker.problem.size
         seed = int(self.rng.integers(n))
         if arm.kind == "near":
@@ -255,7 +255,7 @@ class Search:
 
     def sweep(self, arm: Arm, walker: Walker, improve: Callable[[Problem], Ints]) -> None:
         """Improve the blocks of an order, cut at random places, from first to last."""
-        from taskorder.ordering.kernels.blocks import sweep
+        from taskorder.ordering.order_state import sweep
 
         n = self.problem.size
         edges = sorted({0, n, *range(int(self.rng.integers(1, arm.size + 1)), n, arm.size)})
@@ -278,9 +278,9 @@ class Search:
 
     def rebuild(self, block: Problem, walker: Walker, width: int) -> Ints:
         """A block built anew by a beam, if that is better."""
-        from taskorder.ordering.kernels.front import front
+        from taskorder.ordering.beam_from_front import beam_from_front
 
-        order, cost = front(block, width, self.rng.uniform(0.9, 1.3), self.clock)
+        order, cost = beam_from_front(block, width, self.rng.uniform(0.9, 1.3), self.clock)
         walker.cost += cost
         kept = np.arange(block.size)
         return order if order is not None and block.error(order) < block.error(kept) else kept
@@ -306,23 +306,23 @@ class Search:
 
 
 def crossed(order: Ints, pos: Ints, other: Ints, group: Ints, precedes: np.ndarray) -> Ints:
-    """`order` with the visits of `group` at the places that they have in `other`, as far as `precedes` allows."""
+    """`order` with the tasks of `group` at the places that they have in `other`, as far as `precedes` allows."""
     key = pos.astype(float)
     key[group] = other[group]
     if precedes.any():
-        # A visit goes no earlier than any that must precede it: raise keys along the old order, which is allowed.
+        # A task goes no earlier than any that must precede it: raise keys along the old order, which is allowed.
         for j in order:
             key[j] = max(key[j], key[precedes[:, j]].max(initial=-1.0))
     return np.lexsort((pos, key))
 
 
-def first_order(precedes: np.ndarray) -> Ints:
+def lexicographic_order(precedes: np.ndarray) -> Ints:
     """The lexicographically first order that obeys `precedes`."""
     n = len(precedes)
     waiting, order = precedes.sum(axis=0), np.empty(n, np.int64)
-    open_visits = np.ones(n, bool)
+    is_open = np.ones(n, bool)
     for at in range(n):
-        j = int(np.argmax(open_visits & (waiting == 0)))
-        order[at], open_visits[j] = j, False
+        j = int(np.argmax(is_open & (waiting == 0)))
+        order[at], is_open[j] = j, False
         waiting -= precedes[j]
     return order

@@ -14,8 +14,8 @@ from taskorder.checks import Floats, Ints
 from taskorder.constraints import TaskName
 from taskorder.ordering import rules
 from taskorder.ordering.clock import Clock, Watch
-from taskorder.ordering.first_order import first_order
-from taskorder.ordering.optimum import LISTED
+from taskorder.ordering.first_order import first_order_rule
+from taskorder.ordering.optimum import MAX_UNCOMPILED
 from taskorder.ordering.path import path_rule
 from taskorder.ordering.plans import make_plan
 from taskorder.ordering.sampling import UNEVEN, is_uniform, random_order
@@ -184,7 +184,7 @@ def _check_rule(rule: str, inputs: SolverInput) -> None:
 def _needs_kernels(rule: str, inputs: SolverInput) -> bool:
     """Whether the rule will need compiled kernels; numba is not even imported where it will not."""
     if rule in ("optimal", "worst"):
-        return inputs.constraints.num_open + inputs.constraints.num_repeats > LISTED
+        return inputs.constraints.num_open + inputs.constraints.num_repeats > MAX_UNCOMPILED
     return rule in ("max-path", "min-path", "first-order")
 
 
@@ -233,7 +233,7 @@ def _path(longest: bool) -> Rule:
 def _first_order(inputs: SolverInput, clock: Clock) -> RuleResult:
     problem = inputs.problem()
     rho_out = 1.0 if inputs.table.output is None else _uniform_entry(inputs.table.output)
-    order, _, exact = first_order(
+    order, _, exact = first_order_rule(
         inputs.table.given, problem.tasks, problem.precedes, rho_out=1.0 if rho_out is None else rho_out,
         learned=np.array(inputs.constraints.learned, dtype=np.int64), seed=inputs.seed, clock=clock,
     )  # fmt: skip

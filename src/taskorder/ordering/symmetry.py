@@ -15,13 +15,13 @@ SAME = 1e-12
 def symmetries(problem: Problem) -> tuple[Bools, Ints]:
     """What may be assumed of the order searched for: (precedes, images).
 
-    precedes: (n, n) the constraints, plus "the lower position first" for twins: two visits whose exchange changes
+    precedes: (n, n) the constraints, plus "the lower position first" for twins: two tasks whose exchange changes
     nothing. images: (s, n) the other relabelings that change nothing, those that keep twins in order; image[i] takes
-    the place of visit i. The identity is left out.
+    the place of task i. The identity is left out.
     """
     n = problem.size
     sums = np.sort(problem.C.sum(axis=0))
-    if n < 2 or float(np.diff(sums).min()) > SAME * n:  # a symmetry exchanges visits of equal row sums
+    if n < 2 or float(np.diff(sums).min()) > SAME * n:  # a symmetry exchanges tasks of equal row sums
         return problem.precedes, np.zeros((0, n), np.int64)
     tables = _tables(problem)
     labels = _signatures(tables)
@@ -30,7 +30,7 @@ def symmetries(problem: Problem) -> tuple[Bools, Ints]:
 
 
 def _twins(tables: Floats, labels: Ints) -> Bools:
-    """(n, n) bool, strictly upper: True where swapping two visits leaves all tables unchanged."""
+    """(n, n) bool, strictly upper: True where swapping two tasks leaves all tables unchanged."""
     n = len(labels)
     found = np.zeros((n, n), bool)
     for i in range(n):
@@ -43,7 +43,7 @@ def _twins(tables: Floats, labels: Ints) -> Bools:
 
 
 def _relabelings(tables: Floats, labels: Ints, ordered: Bools) -> Ints:
-    """Maps grown one visit at a time, keeping those that agree with the tables and with `ordered` so far."""
+    """Maps grown one task at a time, keeping those that agree with the tables and with `ordered` so far."""
     n = len(labels)
     maps = np.zeros((1, 0), np.int64)
     for i in range(n):
@@ -67,7 +67,7 @@ def _tables(problem: Problem) -> Floats:
 
 
 def _signatures(tables: Floats) -> Ints:
-    """(n,) a number for each visit; visits that a symmetry can exchange share it."""
+    """(n,) a number for each task; tasks that a symmetry can exchange share it."""
     diagonals = np.diagonal(tables, axis1=1, axis2=2)
     keys = np.concatenate([*np.sort(tables, axis=2), diagonals.T], axis=1)
     labels = np.full(len(keys), -1)

@@ -1,6 +1,6 @@
 """The lower bound behind branch and bound: compiled kernels, arrays in and out.
 
-The visit coefficients v of every completion obey v (C + I) v^T / 2 = r.v, so for any multiplier lam that makes
+The residuals v of every completion obey v (C + I) v^T / 2 = r.v, so for any multiplier lam that makes
 K = G + (lam/2)(C + I) positive definite, with b = h + (lam/2) r and x = K^-1 b,
 
     bound(lam) = e - b K^-1 b
@@ -10,7 +10,7 @@ is below every completion. Fixing j first (v_j = r_j) raises it by at least (r_j
 pairs of ends saves a tenth of the nodes and costs half as much again.) With a general output similarity each row of r
 has its own multiplier and the bounds add.
 
-Matrices have padded rows (_lanes.py), and so do scratch vectors.
+Matrices have padded rows (simd.py), and so do scratch vectors.
 """
 
 # mypy: disable-error-code="untyped-decorator, no-untyped-def"
@@ -18,7 +18,7 @@ Matrices have padded rows (_lanes.py), and so do scratch vectors.
 import numpy as np
 
 from taskorder.ordering.kernels.jit import njit
-from taskorder.ordering.kernels.lanes import WIDTH, add_product, load, splat, store, total
+from taskorder.ordering.kernels.simd import WIDTH, add_product, load, splat, store, total
 
 NEVER = 1e300
 

@@ -1,8 +1,9 @@
 """Branch and bound on the problem form of problem.py: compiled kernels, arrays in and out.
 
-A node fixes a beginning and an ending of the order. The bound of _bound.py is tuned at the node that a search starts
-from. From there _ends.py carries it and the prices of the children of both ends down the tree; it is tuned anew where
-that promises much, and _ranked.py raises it where that pays. The end with fewer surviving children is branched on.
+A node fixes a prefix and an ending of the order. The bound of bound.py is tuned at the node that a search starts from.
+From there end_prices.py carries it and the prices of the children of both ends down the tree; it is tuned anew where
+that promises much, and task_multipliers.py raises it where that pays. The end with fewer surviving children is branched
+on.
 """
 
 # mypy: disable-error-code="untyped-decorator, no-untyped-def"
@@ -10,14 +11,14 @@ that promises much, and _ranked.py raises it where that pays. The end with fewer
 import numpy as np
 
 from taskorder.ordering.kernels.bound import NEVER, better_row_bound, row_bound
-from taskorder.ordering.kernels.ends import SPOILED, fewest, foresee, meet, promise, rises, room, survey
+from taskorder.ordering.kernels.end_prices import SPOILED, fewest, foresee, meet, promise, rises, room, survey
 from taskorder.ordering.kernels.jit import njit
-from taskorder.ordering.kernels.lanes import padded
-from taskorder.ordering.kernels.ranked import pays, tighten
-from taskorder.ordering.kernels.steps import finish, fix_last, keep_best, more_room, visit_first
+from taskorder.ordering.kernels.simd import padded
+from taskorder.ordering.kernels.steps import finish, fix_last, keep_best, learn_first, more_room
+from taskorder.ordering.kernels.task_multipliers import pays, tighten
 
 RETUNE, RETUNE_SMALL, SMALL = 0.1, 0.5, 8
-"""A new multiplier is worth a factorization when it promises this share of what the bound lacks; few open visits have
+"""A new multiplier is worth a factorization when it promises this share of what the bound lacks; few open tasks have
 little below them, so there it must promise more."""
 
 
@@ -36,8 +37,8 @@ def branch(
     best, best_order: the incumbent; best_order is overwritten when an error is found that is smaller by more than
     relative * |best| + absolute, and nothing that cannot be that much smaller is searched.
     lam0: (k,) starting multipliers, overwritten by those of the first node.
-    tally: (n + 1, 4) what `pays` knows, by the number of open visits; overwritten.
-    limit, shallow: after `limit` nodes the search below a node stops where it is at most `shallow` visits deep: what it
+    tally: (n + 1, 4) what `pays` knows, by the number of open tasks; overwritten.
+    limit, shallow: after `limit` nodes the search below a node stops where it is at most `shallow` tasks deep: what it
     leaves open is then worth a new start. enough: after so many nodes in all no start is begun. When no node is left
     open, nothing here beats the returned error.
     """
@@ -95,7 +96,7 @@ def branch(
             while keep[d, j] != a:
                 j += 1
             if d < begun:
-                visit_first(j, n - d, d, e, r, h, C, G, keep)
+                learn_first(j, n - d, d, e, r, h, C, G, keep)
             else:
                 fix_last(j, n - d, d, e, r, h, C, G, keep)
             free ^= one << np.uint64(a)
@@ -129,7 +130,7 @@ def branch(
                     for j in range(4):
                         if before[keep[depth, j]] & free:
                             continue
-                        visit_first(j, m, depth, e, r, h, C, G, keep)
+                        learn_first(j, m, depth, e, r, h, C, G, keep)
                         d = depth + 1
                         value = finish(3, e[d], r[d], h[d], C[d], G[d], keep[d], before, goal, tail)
                         if value < goal:
@@ -242,7 +243,7 @@ def branch(
                 if at_front[depth]:
                     order[begun] = a
                     begun += 1
-                    visit_first(j, m, depth, e, r, h, C, G, keep)
+                    learn_first(j, m, depth, e, r, h, C, G, keep)
                 else:
                     ended += 1
                     order[n - ended] = a

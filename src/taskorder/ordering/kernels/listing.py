@@ -1,10 +1,10 @@
 """Every order of a small problem, depth first with shared prefixes: compiled kernels, arrays in and out.
 
-The state at a prefix is (e, A, N) with A = r^T r and N = r^T h on the open visits. Visiting j:
+The state at a prefix is (e, A, N) with A = r^T r and N = r^T h on the open tasks. Learning j:
 
     e -= 2 N_jj - A_jj G_jj;  N -= a_j (x) G_j + C_j (x) (N_j - A_jj G_j);  A -= a_j (x) C_j + C_j (x) (a_j - A_jj C_j)
 
-For one row of r the vectors r and h themselves are cheaper. Either way the last visits cost O(1) an order.
+For one row of r the vectors r and h themselves are cheaper. Either way the last tasks cost O(1) an order.
 """
 
 # mypy: disable-error-code="untyped-decorator, no-untyped-def"
@@ -16,7 +16,7 @@ from taskorder.ordering.kernels.jit import njit
 
 @njit(error_model="numpy", fastmath=True)
 def _two(e, u, v, p, q, c, a, b, g):
-    """Errors of two last visits in both orders: residuals u, v, pulls p, q, similarity c, G = [[a, g], [g, b]]."""
+    """Errors of two last tasks in both orders: residuals u, v, pulls p, q, similarity c, G = [[a, g], [g, b]]."""
     w, z = v - u * c, u - v * c
     one = e - u * (2.0 * p - u * a) - w * (2.0 * (q - u * g) - w * b)
     return one, e - v * (2.0 * q - v * b) - z * (2.0 * (p - v * g) - z * a)

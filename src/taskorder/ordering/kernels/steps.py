@@ -1,12 +1,12 @@
-"""One visit more at either end of an order, and the last few tried out: compiled kernels, arrays in and out.
+"""One task more at either end of an order, and the last few tried out: compiled kernels, arrays in and out.
 
-Visiting j next changes (e, r, h); fixing l as the last of the open visits changes (e, h, G):
+Learning j next changes (e, r, h); fixing l as the last of the open tasks changes (e, h, G):
 
     first j:  e -= r_j (2 h_j - r_j G_jj);  r -= r_j C_j;  h -= r_j G_j
     last l:   e -= r_l (2 h_l - r_l G_ll);  h -= r_l G_l + C_l (h_l - r_l G_ll)
               G -= C_l G_l^T + G_l C_l^T - G_ll C_l C_l^T
 
-C and G have padded rows (_lanes.py).
+C and G have padded rows (simd.py).
 """
 
 # mypy: disable-error-code="untyped-decorator, no-untyped-def"
@@ -14,12 +14,12 @@ C and G have padded rows (_lanes.py).
 import numpy as np
 
 from taskorder.ordering.kernels.jit import njit
-from taskorder.ordering.kernels.lanes import WIDTH, add_product, load, splat, store
+from taskorder.ordering.kernels.simd import WIDTH, add_product, load, splat, store
 
 
 @njit(error_model="numpy")
-def visit_first(j, m, d, e, r, h, C, G, keep):
-    """State d + 1 <- state d (m open visits) after visiting its position j next; the last takes the place of j."""
+def learn_first(j, m, d, e, r, h, C, G, keep):
+    """State d + 1 <- state d (m open tasks) after learning its position j next; the last takes the place of j."""
     last = m - 1
     e[d + 1] = e[d]
     for row in range(r.shape[1]):
@@ -44,7 +44,7 @@ def visit_first(j, m, d, e, r, h, C, G, keep):
 
 @njit(error_model="numpy")
 def fix_last(j, m, d, e, r, h, C, G, keep):
-    """State d + 1 <- state d (m open visits) after fixing its position j last; the last one takes the place of j."""
+    """State d + 1 <- state d (m open tasks) after fixing its position j last; the last one takes the place of j."""
     last = m - 1
     own = G[d, j, j]
     e[d + 1] = e[d]
@@ -75,7 +75,7 @@ def fix_last(j, m, d, e, r, h, C, G, keep):
 
 @njit(error_model="numpy", fastmath={"contract"})
 def finish(m, e, r, h, C, G, keep, before, best, tail):
-    """Try every allowed order of the last m <= 3 visits; tail <- the best one below `best`, whose error is returned."""
+    """Try every allowed order of the last m <= 3 tasks; tail <- the best one below `best`, whose error is returned."""
     one = np.uint64(1)
     for i in range(m):
         a = np.uint64(keep[i])
@@ -111,7 +111,7 @@ def finish(m, e, r, h, C, G, keep, before, best, tail):
 
 @njit(error_model="numpy")
 def order_error(e, r, h, C, G, order):
-    """Error after visiting `order`; r and h are used up."""
+    """Error after learning `order`; r and h are used up."""
     for j in order:
         for row in range(r.shape[0]):
             v = r[row, j]
@@ -124,7 +124,7 @@ def order_error(e, r, h, C, G, order):
 
 @njit()
 def keep_best(order, begun, tail, count, best_order):
-    """best_order <- order with `count` visits of `tail` at `begun`; slices would take seconds to compile here."""
+    """best_order <- order with `count` tasks of `tail` at `begun`; slices would take seconds to compile here."""
     for i in range(len(order)):
         best_order[i] = order[i]
     for i in range(count):

@@ -1,6 +1,6 @@
 """Eight numbers as one, for kernels whose loops are too short for the compiler to see vector instructions in them.
 
-Matrices of n open visits have rows of `padded(n)` numbers, so that whole rows can be read in eights; what stands in the
+Matrices of n open tasks have rows of `padded(n)` numbers, so that whole rows can be read in eights; what stands in the
 padding never reaches an answer. Sums have a fixed order, and a product is added in one rounding where the processor can
 do so. With NUMBA_DISABLE_JIT the eights are NumPy's, and no read may leave its array.
 """
@@ -19,17 +19,17 @@ WIDTH = 8
 _VECTOR = ir.VectorType(ir.DoubleType(), WIDTH)
 
 
-class Lanes(types.Type):
+class EightFloats(types.Type):
     """The numba type of eight numbers."""
 
     def __init__(self) -> None:
-        super().__init__(name="Lanes")
+        super().__init__(name="EightFloats")
 
 
-LANES = Lanes()
+EIGHT_FLOATS = EightFloats()
 
 
-@register_model(Lanes)
+@register_model(EightFloats)
 class _Model(models.PrimitiveModel):
     def __init__(self, manager, kind) -> None:
         super().__init__(manager, kind, _VECTOR)
@@ -37,7 +37,7 @@ class _Model(models.PrimitiveModel):
 
 @njit()
 def padded(n):
-    """Numbers in a row for n visits and one more."""
+    """Numbers in a row for n tasks and one more."""
     return (n + WIDTH) // WIDTH * WIDTH
 
 
@@ -59,7 +59,7 @@ def load(typing, array, start):
     def generate(context, builder, signature, args):
         return builder.load(_address(context, builder, signature.args[0], *args), align=8)
 
-    return LANES(array, types.intp), generate
+    return EIGHT_FLOATS(array, types.intp), generate
 
 
 @intrinsic
@@ -70,7 +70,7 @@ def store(typing, array, start, value):
         builder.store(args[2], _address(context, builder, signature.args[0], args[0], args[1]), align=8)
         return context.get_dummy_value()
 
-    return types.void(array, types.intp, LANES), generate
+    return types.void(array, types.intp, EIGHT_FLOATS), generate
 
 
 @intrinsic
@@ -82,7 +82,7 @@ def splat(typing, number):
         picks = ir.Constant(ir.VectorType(ir.IntType(32), WIDTH), [0] * WIDTH)
         return builder.shuffle_vector(single, ir.Constant(_VECTOR, ir.Undefined), picks)
 
-    return LANES(types.float64), generate
+    return EIGHT_FLOATS(types.float64), generate
 
 
 @intrinsic
@@ -94,7 +94,7 @@ def add_product(typing, total, left, right):
         fused = cgutils.get_or_insert_function(builder.module, kind, f"llvm.fmuladd.v{WIDTH}f64")
         return builder.call(fused, [args[1], args[2], args[0]])
 
-    return LANES(LANES, LANES, LANES), generate
+    return EIGHT_FLOATS(EIGHT_FLOATS, EIGHT_FLOATS, EIGHT_FLOATS), generate
 
 
 @intrinsic
@@ -110,7 +110,7 @@ def total(typing, value):
             value = builder.fadd(*(builder.shuffle_vector(value, value, half) for half in halves))
         return builder.extract_element(value, ir.Constant(ir.IntType(32), 0))
 
-    return types.float64(LANES), generate
+    return types.float64(EIGHT_FLOATS), generate
 
 
 @intrinsic
@@ -121,7 +121,7 @@ def ratio(typing, left, right, least):
         quotient, zero = builder.fdiv(args[0], args[1]), ir.Constant(_VECTOR, [0.0] * WIDTH)
         return builder.select(builder.fcmp_ordered(">", args[1], args[2]), quotient, zero)
 
-    return LANES(LANES, LANES, LANES), generate
+    return EIGHT_FLOATS(EIGHT_FLOATS, EIGHT_FLOATS, EIGHT_FLOATS), generate
 
 
 if config.DISABLE_JIT:

@@ -6,8 +6,8 @@ import numpy as np
 
 from taskorder.ordering.kernels.bound import NEVER, price_children, row_bound
 from taskorder.ordering.kernels.jit import njit
-from taskorder.ordering.kernels.lanes import padded
-from taskorder.ordering.kernels.steps import fix_last, visit_first
+from taskorder.ordering.kernels.simd import padded
+from taskorder.ordering.kernels.steps import fix_last, learn_first
 
 
 @njit(error_model="numpy")
@@ -23,7 +23,7 @@ def _copy(m, a, e, r, h, C, G, keep, b, e2, r2, h2, C2, G2, keep2):
 
 
 @njit(error_model="numpy")
-def beam(e0, r0, h0, C0, G0, precedes, width, side, best, best_order):
+def beam_both_ends(e0, r0, h0, C0, G0, precedes, width, side, best, best_order):
     """Keep the `width` partial orders of smallest bound at every size; returns the best error (and its order) if it is
     below `best`.
 
@@ -104,7 +104,7 @@ def beam(e0, r0, h0, C0, G0, precedes, width, side, best, best_order):
             if at_front[c]:
                 order2[count, ends[b, 0]] = keep[b, j]
                 ends2[count, 0] += 1
-                visit_first(j, m, 0, e3, r3, h3, C3, G3, keep3)
+                learn_first(j, m, 0, e3, r3, h3, C3, G3, keep3)
             else:
                 order2[count, n - 1 - ends[b, 1]] = keep[b, j]
                 ends2[count, 1] += 1

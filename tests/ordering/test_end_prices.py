@@ -28,14 +28,14 @@ def in_place(S, at, m):
 
 def stepped(problem, j, last):
     """The problem after visiting j next, or after fixing it last, with the last visit in the place of j."""
-    from taskorder.ordering.kernels.lanes import padded
-    from taskorder.ordering.kernels.steps import fix_last, visit_first
+    from taskorder.ordering.kernels.simd import padded
+    from taskorder.ordering.kernels.steps import fix_last, learn_first
 
     m, keep = problem.size, np.zeros((2, problem.size), np.int64)
     e, keep[0] = np.array([problem.e, 0.0]), np.arange(m)
     r, h = (np.stack([table, np.zeros_like(table)]) for table in (problem.r, problem.h))
     C, G = (np.pad(table[None], ((0, 1), (0, 0), (0, padded(m) - m))) for table in (problem.C, problem.G))
-    (fix_last if last else visit_first)(j, m, 0, e, r, h, C, G, keep)
+    (fix_last if last else learn_first)(j, m, 0, e, r, h, C, G, keep)
     left = m - 1
     tables = r[1, :, :left], h[1, :, :left], C[1, :left, :left], G[1, :left, :left]
     return Problem(keep[1, :left], e[1], *(table.copy() for table in tables), problem.precedes[:left, :left])
@@ -56,8 +56,8 @@ def test_steps_at_both_ends_keep_the_error_of_every_order(size, seed, ends):
 @given(st.integers(5, 18), st.integers(0, 10**6), st.floats(0.02, 2.0), st.lists(st.booleans(), min_size=1, max_size=4))
 def test_carried_prices_are_those_from_scratch(size, seed, lam, ends):
     from taskorder.ordering.kernels.bound import NEVER, row_bound
-    from taskorder.ordering.kernels.ends import foresee, meet, promise, rises, room, survey
-    from taskorder.ordering.kernels.lanes import padded
+    from taskorder.ordering.kernels.end_prices import foresee, meet, promise, rises, room, survey
+    from taskorder.ordering.kernels.simd import padded
 
     now, rng = problem_of(correlation(size, seed)), np.random.default_rng(seed)
     w, scope, S = padded(size), now.e, np.zeros(5 * room(size))

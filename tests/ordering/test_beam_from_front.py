@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from taskorder import chain
+from taskorder.ordering.beam_from_front import TIE, BeamFromFront, beam_from_front, smallest
 from taskorder.ordering.clock import Clock
-from taskorder.ordering.kernels.front import TIE, Front, front, smallest
 from taskorder.ordering.problem import open_problem
 
 from .test_search import KINDS, allowed, best_of_all, make, plain_error
@@ -36,7 +36,7 @@ def plain_bound(problem, begun, lam):
 @pytest.mark.parametrize("width", [1, 7, 40])
 def test_the_state_of_every_partial_order_is_that_of_plain_evaluation(options, width):
     problem = make(4, 14, **options)
-    run = Front(problem, width, 1.0, Clock(60.0))
+    run = BeamFromFront(problem, width, 1.0, Clock(60.0))
     run.tune(30)
     shared = 0
     for at in range(9):
@@ -58,23 +58,23 @@ def test_the_state_of_every_partial_order_is_that_of_plain_evaluation(options, w
 @pytest.mark.parametrize("options", KINDS.values(), ids=KINDS)
 def test_gives_an_allowed_order_and_the_best_of_all_when_nothing_is_left_out(options):
     problem = make(2, 6, **options)
-    order, cost = front(problem, 720, 1.0, Clock(60.0))
+    order, cost = beam_from_front(problem, 720, 1.0, Clock(60.0))
     assert cost > 0
     assert sorted(order) == list(range(6))
     assert allowed(order, problem.precedes)
     if "twins" not in options:  # of equal prices one is kept
         assert plain_error(problem, order) == pytest.approx(best_of_all(problem), rel=1e-9)
-    np.testing.assert_array_equal(order, front(problem, 720, 1.0, Clock(60.0))[0])
+    np.testing.assert_array_equal(order, beam_from_front(problem, 720, 1.0, Clock(60.0))[0])
 
 
 def test_a_wide_beam_finds_the_pattern_of_a_chain():
     problem = chain_problem(100)
-    narrow, wide = (problem.error(front(problem, width, 1.0, Clock(60.0))[0]) for width in (1, 100))
+    narrow, wide = (problem.error(beam_from_front(problem, width, 1.0, Clock(60.0))[0]) for width in (1, 100))
     assert wide < 0.125 < narrow  # the best known is 0.1207; the bound, 0.1108
 
 
 def test_gives_no_order_when_time_ran_out():
-    assert front(make(0, 12), 3, 1.0, Clock(0.0))[0] is None
+    assert beam_from_front(make(0, 12), 3, 1.0, Clock(0.0))[0] is None
 
 
 def test_the_smallest_prices_come_first_and_ties_once():

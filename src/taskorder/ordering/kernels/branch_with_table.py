@@ -1,8 +1,8 @@
-"""Branch and bound where many beginnings visit the same tasks: compiled kernels, arrays in and out.
+"""Branch and bound where many prefixes have the same tasks open: compiled kernels, arrays in and out.
 
-On clusters hundreds of beginnings have the same visits open, so what these share is looked up (_memory.py) instead of
-carried down the tree (_branch.py, which is better where little is shared and where _ranked.py pays). One multiplier
-serves all that share an entry: that of the node that came first, or of the latest one that promised much.
+On clusters hundreds of prefixes have the same tasks open, so what these share is looked up (bound_table.py) instead of
+carried down the tree (branch.py, which is better where little is shared and where task_multipliers.py pays). One
+multiplier serves all that share an entry: that of the node that came first, or of the latest one that promised much.
 """
 
 # mypy: disable-error-code="untyped-decorator, no-untyped-def"
@@ -10,9 +10,9 @@ serves all that share an entry: that of the node that came first, or of the late
 import numpy as np
 
 from taskorder.ordering.kernels.bound import NEVER
+from taskorder.ordering.kernels.bound_table import fertile, find, make_room, price_first, price_last, promise, tabulate
 from taskorder.ordering.kernels.jit import njit
-from taskorder.ordering.kernels.lanes import WIDTH, add_product, load, padded, splat, store
-from taskorder.ordering.kernels.memory import fertile, find, make_room, price_first, price_last, promise, tabulate
+from taskorder.ordering.kernels.simd import WIDTH, add_product, load, padded, splat, store
 from taskorder.ordering.kernels.steps import finish, keep_best, more_room
 
 RETUNE = 0.4
@@ -20,19 +20,19 @@ RETUNE = 0.4
 FRONT = 2
 """Branching on the ending must save more children than this: endings in a different order share nothing."""
 MAX_ENDED, BITS = 20, 6
-"""Endings up to this long fit into a key: two words, so many bits a visit."""
+"""Endings up to this long fit into a key: two words, so many bits a task."""
 
 
 @njit(error_model="numpy")
-def step(at_front, j, d, m, at_G, e, r, h, visits, C, G):
-    """State d + 1 <- state d after its j-th open visit, of m, comes first or last; an ending changes G as well."""
-    a, w = visits[d, j], C.shape[1]
+def step(at_front, j, d, m, at_G, e, r, h, open_tasks, C, G):
+    """State d + 1 <- state d after its j-th open task, of m, comes first or last; an ending changes G as well."""
+    a, w = open_tasks[d, j], C.shape[1]
     old, new, row = d * w, (d + 1) * w, at_G + a * w
     v, own = r[old + a], G[row + a]
     pull = h[old + a] - v * own
     e[d + 1] = e[d] - v * (h[old + a] + pull)
     for i in range(m - 1):
-        visits[d + 1, i] = visits[d, i if i < j else i + 1]
+        open_tasks[d + 1, i] = open_tasks[d, i if i < j else i + 1]
     for b in range(0, w, WIDTH):
         line = add_product(load(h, old + b), splat(-v), load(G, row + b))
         if at_front:
@@ -44,7 +44,7 @@ def step(at_front, j, d, m, at_G, e, r, h, visits, C, G):
     if at_front:
         return
     for k in range(m - 1):
-        i = visits[d + 1, k]
+        i = open_tasks[d + 1, k]
         c, g = -C[i, a], own * C[i, a] - G[at_G + i * w + a]
         old, new = at_G + i * w, ((d + 1) * len(C) + i) * w
         for b in range(0, w, WIDTH):
@@ -65,11 +65,11 @@ def insert(rise, i, num, cut, price, child, d):
 
 
 @njit(error_model="numpy")
-def branch_shared(
+def branch_with_table(
     e0, r0, h0, C0, G0, before, after, symmetry, starts, floors, best, best_order, relative, absolute, lam0,
     limit, shallow, enough, table, keys, places, filled,
 ):  # fmt: skip
-    """As `branch` of _branch.py, for one row of r.
+    """As `branch` of branch.py, for one row of r.
 
     table, keys, places, filled: the memory, for this problem only: flat numbers, (z, 3) uint64 and (z,) int64 with z a
     power of two, and (3,) counts: entries and numbers in use, entries ever made. At first `places` is -1 and `filled` 0
@@ -79,7 +79,7 @@ def branch_shared(
     w = padded(n)
     e, r, h, floor = np.zeros(n + 1), np.zeros((n + 1) * w), np.zeros((n + 1) * w), np.zeros(n + 1)
     C, G = np.zeros((n, w)), np.zeros((n + 1) * n * w)
-    lam, at_G, visits = np.zeros(n + 1), np.zeros(n + 1, np.int64), np.zeros((n + 1, n), np.int64)
+    lam, at_G, open_tasks = np.zeros(n + 1), np.zeros(n + 1, np.int64), np.zeros((n + 1, n), np.int64)
     free, tail_key = np.zeros(n + 1, np.uint64), np.zeros((n + 1, 2), np.uint64)
     child, price = np.zeros((n + 1, n), np.int64), np.zeros((n + 1, n))
     count, turn, at_front = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64), np.zeros(n + 1, np.bool_)
@@ -94,7 +94,7 @@ def branch_shared(
     goal = best - relative * abs(best) - absolute
     e[0], free[0] = e0, (one << np.uint64(n)) - one
     for i in range(n):
-        visits[0, i], r[i], h[i] = i, r0[0, i], h0[0, i]
+        open_tasks[0, i], r[i], h[i] = i, r0[0, i], h0[0, i]
         for j in range(n):
             C[i, j], G[i * w + j] = C0[i, j], G0[i, j]
     for q in range(len(starts)):
@@ -123,14 +123,14 @@ def branch_shared(
                 entering = False
                 count[depth], turn[depth] = 0, 0
                 for i in range(m):
-                    a = visits[depth, i]
+                    a = open_tasks[depth, i]
                     r_open[i], h_open[i] = r[depth * w + a], h[depth * w + a]
                 if m <= 3:
                     for i in range(m):
                         for j in range(m):
-                            a, b = visits[depth, i], visits[depth, j]
+                            a, b = open_tasks[depth, i], open_tasks[depth, j]
                             C_open[i, j], G_open[i, j] = C[a, b], G[at_G[depth] + a * w + b]
-                    value = finish(m, e[depth], r_row, h_row, C_open, G_open, visits[depth], before, goal, tail)
+                    value = finish(m, e[depth], r_row, h_row, C_open, G_open, open_tasks[depth], before, goal, tail)
                     if value < goal:
                         best, goal = value, value - relative * abs(value) - absolute
                         keep_best(order, ends[depth, 0], tail, m, best_order)
@@ -145,8 +145,8 @@ def branch_shared(
                     while True:
                         if fresh:
                             tabulate(
-                                m, visits[depth], r_open, h_open, lam[depth], 10 if depth == 0 else 1, goal - e[depth],
-                                C, G, at_G[depth], table, at, C_open, G_open, X, K, x, s,
+                                m, open_tasks[depth], r_open, h_open, lam[depth], 10 if depth == 0 else 1,
+                                goal - e[depth], C, G, at_G[depth], table, at, C_open, G_open, X, K, x, s,
                             )  # fmt: skip
                             filled[2] += 1
                         lam[depth], fresh, solid = table[at], False, table[at + 1] >= 0.0
@@ -157,7 +157,7 @@ def branch_shared(
                         if low >= goal:
                             break
                         for i in range(m):
-                            a = visits[depth, i]
+                            a = open_tasks[depth, i]
                             rise = front[i] if solid else 0.0
                             if rise < cut and not before[a] & mask:
                                 for k in range(num):
@@ -168,7 +168,7 @@ def branch_shared(
                             break
                         slope, many = price_last(m, r_open, table, at, pull, x, back, miss), 0
                         for i in range(m):
-                            if after[visits[depth, i]] & mask:
+                            if after[open_tasks[depth, i]] & mask:
                                 back[i] = NEVER
                             many += back[i] < cut
                         if tuned or many <= 1 or promise(m, slope, table, at, miss, s) < RETUNE * cut:
@@ -194,7 +194,7 @@ def branch_shared(
             if depth < top and replayed == depth:
                 at_front[depth] = depth < begun
                 a, j = order[depth] if depth < begun else order[n - 1 - (depth - begun)], 0
-                while visits[depth, j] != a:
+                while open_tasks[depth, j] != a:
                     j += 1
                 replayed += 1
                 floor[depth + 1] = floors[q]
@@ -205,8 +205,8 @@ def branch_shared(
                 floor[depth + 1] = price[depth, turn[depth]]
                 turn[depth] += 1
             if j >= 0:
-                d, a = depth + 1, visits[depth, j]
-                step(at_front[depth], j, depth, m, at_G[depth], e, r, h, visits, C, G)
+                d, a = depth + 1, open_tasks[depth, j]
+                step(at_front[depth], j, depth, m, at_G[depth], e, r, h, open_tasks, C, G)
                 free[d], lam[d], at_G[d] = free[depth] ^ (one << np.uint64(a)), lam[depth], at_G[depth]
                 tail_key[d, 0], tail_key[d, 1] = tail_key[depth, 0], tail_key[depth, 1]
                 ends[d, 0], ends[d, 1] = ends[depth, 0], ends[depth, 1]
@@ -235,7 +235,7 @@ def branch_shared(
         for d in range(depth, top - 1, -1):
             for t in range(turn[d], count[d]):
                 if price[d, t] < goal:
-                    order[ends[d, 0] if at_front[d] else n - 1 - ends[d, 1]] = visits[d, child[d, t]]
+                    order[ends[d, 0] if at_front[d] else n - 1 - ends[d, 1]] = open_tasks[d, child[d, t]]
                     for i in range(n):
                         left[num_left, i + 2] = order[i]
                     left[num_left, 0], left[num_left, 1] = ends[d, 0] + at_front[d], ends[d, 1] + (not at_front[d])

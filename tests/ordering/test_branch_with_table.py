@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from taskorder import chain
 from taskorder.ordering import exact
 from taskorder.ordering.clock import Clock
-from taskorder.ordering.exact import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE, Memory, in_common, prove
+from taskorder.ordering.exact import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE, BoundTable, prove, sharing
 from taskorder.ordering.listing import all_orders
 from taskorder.ordering.optimum import allowed
 from taskorder.ordering.precedence import masks
@@ -16,12 +16,12 @@ from taskorder.ordering.problem import open_problem
 from taskorder.ordering.symmetry import symmetries
 
 from .questions import correlation, questions
-from .test_ends import surveyed
+from .test_end_prices import surveyed
 from .test_exact import problem_of
 
 
 def memory(numbers, size, junk=np.nan):
-    return Memory(np.full(numbers, junk), np.zeros((size, 3), np.uint64), np.full(size, -1), np.zeros(3, np.int64))
+    return BoundTable(np.full(numbers, junk), np.zeros((size, 3), np.uint64), np.full(size, -1), np.zeros(3, np.int64))
 
 
 def clustered(size, seed):
@@ -33,8 +33,8 @@ def clustered(size, seed):
 
 
 def searched(problem, start, limit, known, root=None):
-    """(error, order) by `branch_shared` alone: what a slice leaves open is taken up again, lowest bound first."""
-    from taskorder.ordering.kernels.shared import branch_shared
+    """(error, order) by `branch_with_table` alone: what a slice leaves open is taken up again, lowest bound first."""
+    from taskorder.ordering.kernels.branch_with_table import branch_with_table
 
     precedes, images = symmetries(problem)
     limits, directions = masks(precedes), np.sign(images - np.arange(problem.size)).astype(np.int8)
@@ -44,7 +44,7 @@ def searched(problem, start, limit, known, root=None):
         batch = [heapq.heappop(pool) for _ in range(min(3, len(pool)))]
         floors, nodes = np.array([low for low, _ in batch]), np.frombuffer(b"".join(node for _, node in batch), np.int8)
         found, before = np.empty(problem.size, np.int64), best
-        best, _, left, bounds = branch_shared(
+        best, _, left, bounds = branch_with_table(
             problem.e, problem.r, problem.h, problem.C, problem.G, *limits, directions, nodes.reshape(len(batch), -1),
             floors, best, found, RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE * abs(problem.e), problem.multiplier, limit, 2,
             2 * limit, *known,
@@ -61,7 +61,7 @@ def searched(problem, start, limit, known, root=None):
     st.sampled_from([12_500, 1 << 17]),
     st.sampled_from([np.nan, 0.0]),
 )
-def test_shared_search_equals_enumeration(question, limit, numbers, junk):
+def test_branch_with_table_search_equals_enumeration(question, limit, numbers, junk):
     similarity, options = question
     options.pop("output", None)
     problem = problem_of(similarity, **options)
@@ -88,7 +88,7 @@ def test_the_worst_order_where_there_is_no_bound(junk):
 @given(st.integers(5, 7), st.integers(0, 10**6), st.integers(1, 20))
 def test_bounds_of_what_is_left_open_are_true(size, seed, limit):
     """Also where the nodes of a batch come with floors of their own."""
-    from taskorder.ordering.kernels.shared import branch_shared
+    from taskorder.ordering.kernels.branch_with_table import branch_with_table
 
     problem, orders = problem_of(correlation(size, seed)), all_orders(size)
     errors = problem.errors(orders)
@@ -96,7 +96,7 @@ def test_bounds_of_what_is_left_open_are_true(size, seed, limit):
     floors = np.array([errors[orders[:, 0] == a].min() for a in range(size)])
     starts = np.argsort(-floors)
     precedes, images = symmetries(problem)
-    _, _, left, bounds = branch_shared(
+    _, _, left, bounds = branch_with_table(
         problem.e, problem.r, problem.h, problem.C, problem.G, *masks(precedes),
         np.sign(images - np.arange(size)).astype(np.int8), np.array(ways)[starts],
         np.where(np.arange(size) < 2, floors[starts], -np.inf), 2 * errors.max(), np.empty(size, np.int64),
@@ -111,8 +111,8 @@ def test_bounds_of_what_is_left_open_are_true(size, seed, limit):
 
 @given(st.integers(4, 18), st.integers(0, 10**6), st.floats(0.02, 2.0))
 def test_entries_price_both_ends(size, seed, lam):
-    from taskorder.ordering.kernels.lanes import padded
-    from taskorder.ordering.kernels.memory import entry_size, fertile, price_first, price_last, promise, tabulate
+    from taskorder.ordering.kernels.bound_table import entry_size, fertile, price_first, price_last, promise, tabulate
+    from taskorder.ordering.kernels.simd import padded
 
     problem, wide = problem_of(correlation(size, seed)), padded(size)
     r, h, front, back, pull, miss, x, s = (np.zeros(wide) for _ in range(8))
@@ -152,11 +152,11 @@ def test_long_endings_are_told_apart(ended):
         assert (order[size:] == tail).all()
 
 
-def test_nodes_in_common_visit_the_same_tasks_and_end_alike():
+def test_nodes_sharing_visit_the_same_tasks_and_end_alike():
     rows = [[2, 0, 1, 0, 2, 3], [2, 0, 0, 1, 3, 2], [2, 1, 0, 1, 2, 3], [2, 1, 1, 0, 2, 3], [1, 1, 0, 1, 2, 3]]
     nodes = [(0.0, np.array(row, np.int8).tobytes()) for row in rows]
-    assert in_common(nodes) == pytest.approx(5 / 3)
-    assert in_common(nodes[:2]) == 2.0
+    assert sharing(nodes) == pytest.approx(5 / 3)
+    assert sharing(nodes[:2]) == 2.0
 
 
 @pytest.mark.parametrize("matrix", [clustered(13, 1), chain(13, 0.6)], ids=["clusters", "chain"])
@@ -165,14 +165,20 @@ def test_a_proof_that_shares_is_the_same_proof_in_any_number_of_threads(monkeypa
     plain = prove(problem, start, Clock(60))
     made = []
 
-    class Counted(Memory):
+    class Counted(BoundTable):
         @classmethod
         def empty(cls):
-            made.append(Memory.empty())
+            made.append(BoundTable.empty())
             return made[-1]
 
-    monkeypatch.setattr(exact, "Memory", Counted)
-    for name, value in (("SHARED", 500), ("COMMON", 0.0), ("SERVED", 0), ("TIGHTENED", 0), ("MIN_SLICE", 50)):
+    monkeypatch.setattr(exact, "BoundTable", Counted)
+    for name, value in (
+        ("SHARED", 500),
+        ("MIN_SHARING", 0.0),
+        ("MIN_USES", 0),
+        ("MAX_TIGHTENED", 0),
+        ("MIN_SLICE", 50),
+    ):
         monkeypatch.setattr(exact, name, value)
     proofs = []
     for threads in (1, 2, 5):

@@ -65,7 +65,7 @@ def overlap(flow_low, flow_high, T_low, T_high):
 
 @njit()
 def swap_delta(flow, linear, T, order, r, s):
-    """Change of the objective when positions r and s change places; T is S in visiting order."""
+    """Change of the objective when positions r and s change places; T is S in order."""
     # The diagonals vanish, so k = r and k = s each take the pair itself along once, with the wrong sign.
     delta = overlap(flow[r], flow[s], T[r], T[s]) + 2.0 * flow[r, s] * T[r, s]
     a, b = order[r], order[s]

@@ -7,7 +7,7 @@ from taskorder.machine import one_blas_thread
 from taskorder.ordering.clock import Clock
 from taskorder.ordering.exact import prove
 from taskorder.ordering.listing import all_orders
-from taskorder.ordering.optimum import listed, minimize
+from taskorder.ordering.optimum import best_listed, minimize
 
 from .test_exact import problem_of
 
@@ -22,8 +22,8 @@ def weak(size, seed, strength, signed):
 def tightened(problem, goal, common):
     """Bound and prices of the root: (with one multiplier, with one for each visit, its front, its back)."""
     from taskorder.ordering.kernels.bound import NEVER, price_children, row_bound
-    from taskorder.ordering.kernels.lanes import padded
-    from taskorder.ordering.kernels.ranked import tighten
+    from taskorder.ordering.kernels.simd import padded
+    from taskorder.ordering.kernels.task_multipliers import tighten
 
     n = problem.size
     w = padded(n)
@@ -79,7 +79,7 @@ def test_proofs_of_weak_coupling_equal_listing(seed, signed):
     for posed in (problem, problem.negated()):
         proof = prove(posed, worst_start, Clock(60))
         assert proof.complete
-        assert proof.error == pytest.approx(listed(posed).error, rel=2e-9)
+        assert proof.error == pytest.approx(best_listed(posed).error, rel=2e-9)
 
 
 def test_every_blas_runs_on_one_thread():

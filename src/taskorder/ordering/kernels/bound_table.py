@@ -1,9 +1,9 @@
-"""What the nodes that have the same visits open share, kept in a table: compiled kernels, arrays in and out.
+"""What the nodes that have the same tasks open share, kept in a table: compiled kernels, arrays in and out.
 
-The matrices behind the bound of _bound.py depend on which visits are open and on the fixed ending, not on the order of
+The matrices behind the bound of bound.py depend on which tasks are open and on the fixed ending, not on the order of
 the beginning. With them in a table, the prices of a node cost two products of a matrix and a vector.
 
-An entry for m open visits, in ascending order, with w = 8 blocks(m): the multiplier, the share by which rounding may
+An entry for m open tasks, in ascending order, with w = 8 blocks(m): the multiplier, the share by which rounding may
 have spoiled the bound (negative: no bound), then 1 / M_jj and 1 / (C M C)_jj in w places each, then M, M C and C.
 """
 
@@ -12,19 +12,19 @@ have spoiled the bound (negative: no bound), then 1 / M_jj and 1 / (C M C)_jj in
 import numpy as np
 
 from taskorder.ordering.kernels.bound import NEVER, row_bound
-from taskorder.ordering.kernels.ends import SPOILED
+from taskorder.ordering.kernels.end_prices import SPOILED
 from taskorder.ordering.kernels.jit import njit
-from taskorder.ordering.kernels.lanes import WIDTH, add_product, blocks, load, splat, store, total
+from taskorder.ordering.kernels.simd import WIDTH, add_product, blocks, load, splat, store, total
 
 HEAD = 8
 """Places before the rows of an entry, without the sizes."""
 EPS, MAX_OPEN = 2.2e-16, 62
-"""Rounding of one operation, and the most open visits: that much room at the start of a table is for longer endings."""
+"""Rounding of one operation, and the most open tasks: that much room at the start of a table is for longer endings."""
 
 
 @njit()
 def entry_size(m):
-    """Numbers in the entry of m open visits."""
+    """Numbers in the entry of m open tasks."""
     return HEAD + WIDTH * blocks(m) * (3 * m + 2)
 
 
@@ -43,7 +43,7 @@ def find(a, b, c, keys, places):
 
 @njit()
 def make_room(m, a, b, c, length, keys, places, filled):
-    """Where the new entry of the key (a, b, c) with m open visits shall stand in a table that long."""
+    """Where the new entry of the key (a, b, c) with m open tasks shall stand in a table that long."""
     if filled[1] + entry_size(m) > length or 2 * filled[0] > len(places):
         filled[0], filled[1] = 0, 0
         for i in range(len(places)):
@@ -55,15 +55,15 @@ def make_room(m, a, b, c, length, keys, places, filled):
 
 
 @njit(error_model="numpy")
-def tabulate(m, visits, r, h, lam, steps, need, C, G, at_G, table, at, C_open, G_open, X, K, x, s):
-    """Write the entry of the open `visits`; the multiplier is `lam`, or tuned for r and h in some steps from there.
+def tabulate(m, open_tasks, r, h, lam, steps, need, C, G, at_G, table, at, C_open, G_open, X, K, x, s):
+    """Write the entry of the open `open_tasks`; the multiplier is `lam`, or tuned for r and h in some steps from there.
 
     C, G: whole, flat G from `at_G` on. steps, need: see `row_bound`. The last six are scratch.
     """
     w, wide, size = WIDTH * blocks(m), C.shape[1], 0.0
     for i in range(m):
         for j in range(m):
-            C_open[i, j], G_open[i, j] = C[visits[i], visits[j]], G[at_G + visits[i] * wide + visits[j]]
+            C_open[i, j], G_open[i, j] = C[open_tasks[i], open_tasks[j]], G[at_G + open_tasks[i] * wide + open_tasks[j]]
     part, lam = row_bound(r, h, C_open, G_open, m, lam, steps, 0.02, need, X, K, x, s)
     table[at], table[at + 1] = lam, -1.0
     if part == -NEVER:
@@ -94,7 +94,7 @@ def tabulate(m, visits, r, h, lam, steps, need, C, G, at_G, table, at, C_open, G
 
 @njit(error_model="numpy")
 def price_first(m, r, h, table, at, pull, x, front):
-    """front[j] <- how much fixing j first raises the bound; returns what the open visits take off the error at most.
+    """front[j] <- how much fixing j first raises the bound; returns what the open tasks take off the error at most.
 
     pull <- h + (lam/2) r, x <- M pull.
     """
@@ -115,9 +115,9 @@ def price_first(m, r, h, table, at, pull, x, front):
 
 @njit(error_model="numpy")
 def fertile(j, m, cut, r, x, table, at, over, rest):
-    """Whether another visit can follow the j-th open one for less than `cut` more, as far as this entry tells.
+    """Whether another task can follow the j-th open one for less than `cut` more, as far as this entry tells.
 
-    See `foresee` of _ends.py; a child without children need not be looked up. over, rest: scratch.
+    See `foresee` of end_prices.py; a child without children need not be looked up. over, rest: scratch.
     """
     w, zero, alive = WIDTH * blocks(m), splat(0.0), 0
     inverse, row, similar = at + HEAD, at + HEAD + w * (j + 2), at + HEAD + w * (2 * m + j + 2)

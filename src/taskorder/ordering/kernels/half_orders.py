@@ -1,7 +1,7 @@
 """Every order of a first set S and of the rest T, as vectors whose products are errors: compiled kernels.
 
-With A = r^T r and N = r^T h after the visits of S, and Z = (I + U)^-1 on T (U: the similarities above the diagonal, in
-visiting order), the final error is linear in what the beginning did and linear in what the ending does:
+With A = r^T r and N = r^T h after the tasks of S, and Z = (I + U)^-1 on T (U: the similarities above the diagonal, in
+order), the final error is linear in what the beginning did and linear in what the ending does:
 
     error = e - 2 <N, Z> + <A, Y> = c_p + x_p.y_s,    Y = Z G Z^T
 
@@ -16,14 +16,14 @@ from taskorder.ordering.kernels.jit import njit
 
 ONE = np.uint64(1)
 WIDTH = 8
-"""Most visits in one half: rows of T x T matrices are padded to it."""
+"""Most tasks in one half: rows of T x T matrices are padded to it."""
 
 
 @njit(error_model="numpy", fastmath=True)
 def beginnings(e0, A0, N0, C, G, before, S, T, const, x, orders):
     """c_p, x_p and the order itself for every allowed order of S, len(S) >= 2; returns their number.
 
-    x_p holds, for each visit of T, its row of N and then its row of A: side by side, so that one loop serves both.
+    x_p holds, for each task of T, its row of N and then its row of A: side by side, so that one loop serves both.
     """
     a, b = len(S), len(T)
     width = x.shape[1] // b  # 2 WIDTH; as a constant, it would have short loops unrolled instead of vectorized
@@ -88,7 +88,7 @@ def beginnings(e0, A0, N0, C, G, before, S, T, const, x, orders):
             depth = d
             turn[depth] = 0
             continue
-        # Two visits are left, k and f: both at once, with only the row of f in between.
+        # Two tasks are left, k and f: both at once, with only the row of f in between.
         f = left[depth, 1 - slot]
         path[d] = f
         c = C[S[k], S[f]]
@@ -112,7 +112,7 @@ def beginnings(e0, A0, N0, C, G, before, S, T, const, x, orders):
 
 @njit(error_model="numpy", fastmath=True)
 def endings(C0, G0, after, T, y, orders):
-    """y_s and the order itself for every allowed order of T, from its last visit on; returns their number.
+    """y_s and the order itself for every allowed order of T, from its last task on; returns their number.
 
     Off the diagonal Y counts twice: only its lower triangle is written.
     """

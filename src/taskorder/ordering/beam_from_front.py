@@ -1,14 +1,12 @@
 """Orders built from the front by beam search along the lower bound; with one order in the beam this is a greedy rule.
 
-With K = G + (lam/2)(C + I) on the open visits, b = h + (lam/2) r and x = K^-1 b, the bound e - b K^-1 b rises by (r_j
-- x_j)^2 / (K^-1)_jj when j is visited next; then K^-1 loses the rank-one part that belongs to j, and x moves along it.
-K^-1 depends on the set of open visits only, and the partial orders of a beam have most of their visits in common: one
-inverse is kept for the visits that are open in any of them, and for each set in the beam the few rows Z with which
-its own inverse is inverse - Z^T Z. So a partial order costs O(n) a step, not O(n^2), and a thousand are affordable.
-lam is tuned again on a fresh factorization now and then, the more often the wider the beam.
+The bound (kernels/bound.py has the notation) rises by (r_j - x_j)^2 / (K^-1)_jj when j is learned next; then K^-1 loses
+the rank-one part that belongs to j, and x moves along it. K^-1 depends on the set of open tasks only, and the partial
+orders of a beam have most of their tasks in common: one inverse is kept for the tasks that are open in any of them, and
+for each set in the beam the few rows Z with which its own inverse is inverse - Z^T Z. So a partial order costs O(n) a
+step, not O(n^2), and a thousand are affordable. lam is tuned again on a fresh factorization now and then, the more
+often the wider the beam.
 """
-
-# mypy: disable-error-code="untyped-decorator, no-untyped-def"
 
 from __future__ import annotations
 
@@ -20,181 +18,41 @@ from scipy.linalg import lapack
 
 from taskorder.checks import Floats, Ints
 from taskorder.ordering.clock import Clock
-from taskorder.ordering.kernels.jit import njit
+from taskorder.ordering.kernels.beam_from_front import close, extend, price, renew, roots
 from taskorder.ordering.problem import Problem
 
 START = 1.0
 """First lam."""
 SHRINK = 0.8
-"""lam is tuned again when this share of the visits is left,"""
+"""lam is tuned again when this share of the tasks is left,"""
 OFTEN = 0.5
 """or when this many times what that costs was spent on steps since it was tuned last."""
 TIE = 1e-9
 """Prices this close, relative, are most likely those of mirror images: one is kept."""
 MAX_SPREAD = 64
-"""When partial orders differ in more visits than this, which makes them expensive, only like ones are kept."""
-WORST = 1e308
-"""The highest price of a visit that can come next."""
+"""When partial orders differ in more tasks than this, which makes them expensive, only like ones are kept."""
 
 
 class Beam(NamedTuple):
-    """Partial orders side by side; the last axis of r, h, x and shut is that of the visits open in any of them."""
+    """Partial orders side by side; the last axis of r, h, x and shut is that of the tasks open in any of them."""
 
     e: Floats
     bound: Floats
     key: NDArray[np.uint64]
-    """Equal for equal sets of visits."""
+    """Equal for equal sets of tasks."""
     order: Ints
     r: Floats
     h: Floats
     x: Floats
     shut: NDArray[np.bool_]
-    """True for what this one has visited."""
+    """True for what this one has learned."""
 
 
-def empty(width: int, k: int, n: int) -> Beam:
+def empty_beam(width: int, k: int, n: int) -> Beam:
     """Room for `width` partial orders."""
     r, h, x = (np.zeros((width, k, n)) for _ in range(3))
     order, shut = np.zeros((width, n), np.int64), np.zeros((width, n), np.bool_)
     return Beam(np.zeros(width), np.zeros(width), np.zeros(width, np.uint64), order, r, h, x, shut)
-
-
-@njit(fastmath=True, error_model="numpy")
-def _add(row, x, other):
-    """row += x * other."""
-    for s in range(len(row)):
-        row[s] += x * other[s]
-
-
-@njit(fastmath=True, error_model="numpy")
-def _dot(one, other):
-    """The sum of their products."""
-    total = 0.0
-    for s in range(len(one)):
-        total += one[s] * other[s]
-    return total
-
-
-@njit(fastmath=True, error_model="numpy")
-def roots(shut, m, inverse, slot, before, Z, weight):
-    """Z and weight of each set from its row of shut: weight is 1 / (K^-1)_jj, 0 for what cannot come next.
-
-    slot: by visit, -1 for those that are open nowhere. before: (pairs, 2) visits, the first to come before the second.
-    """
-    for g in range(len(shut)):
-        left, d = weight[g], 0
-        for t in range(m):
-            left[t] = inverse[t, t]
-        for t in range(m):
-            if not shut[g, t]:
-                continue
-            z = Z[g, d]
-            for s in range(m):
-                z[s] = inverse[t, s]
-            for p in range(d):
-                _add(z, -Z[g, p, t], Z[g, p])
-            root = 1.0 / np.sqrt(max(z[t], 1e-300))
-            for s in range(m):
-                z[s] *= root
-                left[s] -= z[s] * z[s]
-            d += 1
-        for t in range(m):
-            left[t] = 0.0 if shut[g, t] else 1.0 / max(left[t], 1e-300)
-        for pair in range(len(before)):
-            t = slot[before[pair, 0]]
-            if t >= 0 and not shut[g, t]:
-                left[slot[before[pair, 1]]] = 0.0
-
-
-@njit(error_model="numpy")
-def price(beam, count, m, label, weight, prices):
-    """prices (count, m) <- the bound after each visit that can come next, infinite for the others."""
-    for b in range(count):
-        left = weight[label[b]]
-        for t in range(m):
-            rise = 0.0
-            for c in range(beam.r.shape[1]):
-                rise += (beam.r[b, c, t] - beam.x[b, c, t]) ** 2
-            value = beam.bound[b] + rise * left[t]
-            prices[b, t] = np.inf if left[t] == 0.0 else value if value < WORST else WORST
-
-
-@njit(fastmath=True, error_model="numpy")
-def visit(beam, at, m, bound, parent, slot, label, Z, inverse, ids, C, G, names, child):
-    """child <- the chosen partial orders, of at + 1 visits each: parent[a] with the visit in slot[a] next."""
-    k, row = beam.r.shape[1], np.empty(m)
-    near, far = np.empty(m), np.empty(m)
-    for a in range(len(parent)):
-        b, j = parent[a], slot[a]
-        i, g = ids[j], label[b]
-        for s in range(m):
-            row[s] = inverse[j, s]
-        for p in range(Z.shape[1]):
-            _add(row, -Z[g, p, j], Z[g, p])
-        for s in range(m):
-            near[s], far[s] = C[i, ids[s]], G[i, ids[s]]
-            child.shut[a, s] = beam.shut[b, s]
-        child.shut[a, j] = True
-        child.e[a], child.bound[a], child.key[a] = beam.e[b], bound[a], beam.key[b] ^ names[i]
-        for step in range(at):
-            child.order[a, step] = beam.order[b, step]
-        child.order[a, at] = i
-        for c in range(k):
-            r, h, x = beam.r[b, c], beam.h[b, c], beam.x[b, c]
-            v, gap = r[j], (r[j] - x[j]) / max(row[j], 1e-300)
-            child.e[a] -= v * (2.0 * h[j] - v * far[j])
-            for s in range(m):
-                child.r[a, c, s] = r[s] - v * near[s]
-                child.h[a, c, s] = h[s] - v * far[s]
-                child.x[a, c, s] = x[s] + gap * row[s]
-
-
-@njit(fastmath=True, error_model="numpy")
-def renew(beam, count, m, lam, label, Z, inverse):
-    """x and the bounds from scratch."""
-    b = np.empty(m)
-    for a in range(count):
-        beam.bound[a] = beam.e[a]
-        for c in range(beam.r.shape[1]):
-            x = beam.x[a, c, :m]
-            for s in range(m):
-                b[s] = 0.0 if beam.shut[a, s] else beam.h[a, c, s] + 0.5 * lam * beam.r[a, c, s]
-                x[s] = 0.0
-            for s in range(m):
-                _add(x, b[s], inverse[s, :m])
-            for p in range(Z.shape[1]):
-                z = Z[label[a], p]
-                _add(x, -_dot(b, z), z)
-            beam.bound[a] -= _dot(b, x)
-
-
-@njit(fastmath=True, error_model="numpy")
-def close(beam, count, m, inverse, ids):
-    """Drop the slots that are shut everywhere, the last slot taking the place; gives how many slots are left."""
-    t = 0
-    while t < m:
-        everywhere = True
-        for b in range(count):
-            everywhere = everywhere and beam.shut[b, t]
-        if not everywhere:
-            t += 1
-            continue
-        m -= 1
-        column = inverse[t, : m + 1].copy()
-        pivot = max(column[t], 1e-300)
-        for s in range(m):
-            inverse[t, s] = inverse[m, s]
-        for s in range(m):
-            inverse[s, t] = inverse[t, s]
-        inverse[t, t] = inverse[m, m]
-        column[t], ids[t] = column[m], ids[m]
-        for b in range(count):
-            beam.shut[b, t] = beam.shut[b, m]
-            for c in range(beam.r.shape[1]):
-                beam.r[b, c, t], beam.h[b, c, t], beam.x[b, c, t] = beam.r[b, c, m], beam.h[b, c, m], beam.x[b, c, m]
-        for s in range(m):
-            _add(inverse[s, :m], -column[s] / pivot, column[:m])
-    return m
 
 
 def tune(r: Floats, h: Floats, C: Floats, G: Floats, lam: float, steps: int, clock: Clock) -> float:
@@ -235,20 +93,21 @@ def smallest(prices: Floats, width: int) -> Ints:
     """Where the `width` smallest finite prices stand, smallest first, one of each group of ties."""
     enough = min(len(prices), 2 * width)  # some are ties
     cut = np.partition(prices, enough - 1)[enough - 1]
-    near = np.flatnonzero((prices <= cut) & (prices < np.inf))
+    near: Ints = np.flatnonzero((prices <= cut) & (prices < np.inf))
     near = near[np.argsort(prices[near], kind="stable")]
     values = prices[near]
     fresh = np.append(True, np.diff(values) > TIE * np.abs(values[1:]))
-    return near[fresh][:width]
+    distinct: Ints = near[fresh][:width]
+    return distinct
 
 
-class Front:
+class BeamFromFront:
     """One beam search under way."""
 
     def __init__(self, problem: Problem, width: int, stretch: float, clock: Clock) -> None:
         n, k = problem.size, len(problem.r)
         self.problem, self.width, self.stretch, self.clock = problem, width, stretch, clock
-        self.beam, self.spare = empty(width, k, n), empty(width, k, n)
+        self.beam, self.spare = empty_beam(width, k, n), empty_beam(width, k, n)
         self.beam.e[0], self.beam.r[0], self.beam.h[0] = problem.e, problem.r, problem.h
         self.count, self.m, self.ids, self.lam = 1, n, np.arange(n), START
         self.names = np.random.default_rng(0).integers(1, 2**63, n, dtype=np.uint64)
@@ -283,7 +142,7 @@ class Front:
         self.cost += self.tuning()
 
     def sets(self) -> tuple[Floats, Floats]:
-        """(Z, weight) of every set of visits in the beam; `label` tells which partial order has which."""
+        """(Z, weight) of every set of tasks in the beam; `label` tells which partial order has which."""
         keys, first, self.label = np.unique(self.beam.key[: self.count], return_index=True, return_inverse=True)
         shut = self.beam.shut[first, : self.m]
         most = int(shut[0].sum())  # the same for all: the partial orders are equally long
@@ -295,13 +154,13 @@ class Front:
         return Z, weight
 
     def step(self, at: int) -> None:
-        """One more visit for every partial order; the best stay."""
+        """One more task for every partial order; the best stay."""
         problem, beam, m, k = self.problem, self.beam, self.m, len(self.problem.r)
         Z, weight = self.sets()
         prices = np.empty((self.count, m))
         price(beam, self.count, m, self.label, weight, prices)
         chosen = smallest(prices.ravel(), self.width)
-        visit(
+        extend(
             beam, at, m, prices.ravel()[chosen], chosen // m, chosen % m, self.label, Z, self.inverse, self.ids,
             problem.C, problem.G, self.names, self.spare,
         )  # fmt: skip
@@ -314,7 +173,7 @@ class Front:
         self.cost += (m - self.m) * 0.5 * m * m + 7e4
 
     def gather(self) -> None:
-        """Keep only the partial orders with the same visits as the best one."""
+        """Keep only the partial orders with the same tasks as the best one."""
         best = int(np.argmin(self.beam.bound[: self.count]))
         kept = np.flatnonzero(self.beam.key[: self.count] == self.beam.key[best])
         for table in self.beam:
@@ -331,13 +190,14 @@ class Front:
                 self.tune(30 if at == 0 else 4)
                 tuned, since = self.cost, n - at
             self.step(at)
-        return self.beam.order[int(np.argmin(self.beam.e[: self.count]))].copy()
+        best: Ints = self.beam.order[int(np.argmin(self.beam.e[: self.count]))].copy()
+        return best
 
 
-def front(problem: Problem, width: int, stretch: float, clock: Clock) -> tuple[Ints | None, float]:
+def beam_from_front(problem: Problem, width: int, stretch: float, clock: Clock) -> tuple[Ints | None, float]:
     """(order, cost) by a beam of `width` partial orders, with lam moved up by (stretch - 1)|lam| from the best bound.
 
     The order is None when time ran out. The cost is counted, in about nanoseconds of one core.
     """
-    run = Front(problem, width, stretch, clock)
+    run = BeamFromFront(problem, width, stretch, clock)
     return run.run(), run.cost

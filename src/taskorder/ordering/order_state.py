@@ -1,6 +1,6 @@
 """The state of an order from scratch, and blocks: a stretch of an order as a problem of its own.
 
-With the visits in their order, U the strictly upper part of C and N = (I + U)^-1, the visit coefficients are v = r N,
+With the tasks in their order, U the strictly upper part of C and N = (I + U)^-1, the residuals at learning are v = r N,
 the rows of C carried to the end are F = N C, and so Phi = N G N^T. What stands before a block changes (e, r, h); what
 stands behind it, T, folds into (e, h, G): the rows of the block W carried through T are Y = (I + U_WW) F_W.
 """
@@ -20,7 +20,7 @@ from taskorder.ordering.problem import Problem
 
 @dataclass
 class State:
-    """What the kernels of _moves.py keep of one order; all arrays by visit, changed in place by the kernels."""
+    """What the kernels of insertion.py keep of one order; all arrays by task, changed in place by the kernels."""
 
     error: float
     order: Ints
@@ -36,7 +36,7 @@ class State:
 
 
 def carry(problem: Problem, order: Ints) -> tuple[Floats, Floats, Floats]:
-    """C and G with their visits in order, and N = (I + U)^-1."""
+    """C and G with their tasks in order, and N = (I + U)^-1."""
     C, G = problem.C[np.ix_(order, order)], problem.G[np.ix_(order, order)]
     N = lapack.dtrtri(np.triu(C, 1), unitdiag=1)[0]
     np.fill_diagonal(N, 1.0)  # LAPACK takes the ones for granted
@@ -69,7 +69,7 @@ def state(problem: Problem, order: Ints) -> State:
 def sweep(problem: Problem, order: Ints, edges: list[int], improve: Callable[[Problem], Ints | None]) -> Ints:
     """`order` after each block between neighboring edges, first to last, was put into the order that `improve` gives.
 
-    `improve` sees a block as a problem whose visits stand in their present order; None ends the sweep.
+    `improve` sees a block as a problem whose tasks stand in their present order; None ends the sweep.
     """
     C, G, N = carry(problem, order)
     NG = N @ G

@@ -5,19 +5,19 @@ from hypothesis import strategies as st
 
 from taskorder import ring
 from taskorder.ordering.clock import Clock
-from taskorder.ordering.gram import Middle, balance, beginning_sets, prove_general
-from taskorder.ordering.kernels.gram import beginnings, endings
-from taskorder.ordering.kernels.pairs import best_pair, measure, moments
+from taskorder.ordering.kernels.half_orders import beginnings, endings
+from taskorder.ordering.kernels.vector_pairs import best_pair, measure, moments
 from taskorder.ordering.listing import all_errors
-from taskorder.ordering.optimum import listed
+from taskorder.ordering.meet_in_the_middle import Middle, balance, beginning_sets, prove_by_halves
+from taskorder.ordering.optimum import best_listed
 
 from .questions import correlation, questions
 from .test_exact import feasible, problem_of
 
 
 def assert_same_optimum(problem):
-    proof = prove_general(problem, feasible(problem), Clock(60))
-    best = listed(problem)
+    proof = prove_by_halves(problem, feasible(problem), Clock(60))
+    best = best_listed(problem)
     assert proof.complete
     assert proof.error == pytest.approx(best.error, rel=1e-8, abs=1e-11 * abs(problem.e))
     assert problem.error(proof.order) == pytest.approx(proof.error, rel=1e-9, abs=1e-12)
@@ -52,7 +52,7 @@ def test_ten_visits_equal_listing(output):
     problem = problem_of(correlation(10, 0), output=output)
     errors = all_errors(problem)
     for sign, posed in ((1, problem), (-1, problem.negated())):
-        proof = prove_general(posed, np.arange(10), Clock(60))
+        proof = prove_by_halves(posed, np.arange(10), Clock(60))
         assert proof.complete
         assert proof.error == pytest.approx(float((sign * errors).min()), rel=1e-9)
         assert proof.nodes < len(errors) / 20
@@ -60,7 +60,7 @@ def test_ten_visits_equal_listing(output):
 
 def test_symmetric_sets_are_searched_once():
     problem = problem_of(ring(9, 0.6), output=0.5 + 0.5 * np.eye(9))
-    proof = prove_general(problem, np.arange(9), Clock(60))
+    proof = prove_by_halves(problem, np.arange(9), Clock(60))
     assert proof.error == pytest.approx(float(all_errors(problem).min()), rel=1e-9)
     rotations = (np.arange(9) + np.arange(1, 9)[:, None]) % 9
     assert len(beginning_sets(problem.precedes, rotations, 5)) == 14  # 126 sets, none with a rotation onto itself
@@ -77,14 +77,14 @@ def test_the_answer_does_not_depend_on_the_number_of_threads(monkeypatch):
     answers = []
     for count in (1, 2, 5):
         monkeypatch.setenv("NPROC", str(count))
-        proof = prove_general(problem, np.arange(11), Clock(120))
+        proof = prove_by_halves(problem, np.arange(11), Clock(120))
         answers.append((proof.order.tolist(), proof.error, proof.nodes))
     assert answers[0] == answers[1] == answers[2]
 
 
 def test_a_stopped_proof_keeps_an_honest_bound():
     problem = problem_of(correlation(13, 3), output=correlation(13, 4))
-    proof = prove_general(problem, np.arange(13), Clock(0.0), floor=0.1)
+    proof = prove_by_halves(problem, np.arange(13), Clock(0.0), floor=0.1)
     assert not proof.complete
     assert proof.bound == 0.1
     assert proof.nodes > 0
@@ -93,14 +93,14 @@ def test_a_stopped_proof_keeps_an_honest_bound():
 
 def test_too_many_visits_are_left_to_others():
     problem = problem_of(correlation(17, 3), output=np.eye(17))
-    proof = prove_general(problem, np.arange(17), Clock(60))
+    proof = prove_by_halves(problem, np.arange(17), Clock(60))
     assert (proof.nodes, proof.bound, proof.complete) == (0, -np.inf, False)
 
 
 def test_a_floor_at_the_start_is_a_proof():
     problem = problem_of(correlation(6, 3), output=np.eye(6))
-    best = listed(problem)
-    proof = prove_general(problem, best.order, Clock(60), floor=best.error)
+    best = best_listed(problem)
+    proof = prove_by_halves(problem, best.order, Clock(60), floor=best.error)
     assert proof.complete
     assert proof.nodes == 0
 

@@ -1,8 +1,8 @@
-"""What it costs to fix one more visit at either end, carried from a node to its children: compiled kernels.
+"""What it costs to fix one more task at either end, carried from a node to its children: compiled kernels.
 
-For fixed multipliers the bound of _bound.py is the least value of a quadratic form, at x and with the inverse matrix M.
+For fixed multipliers the bound of bound.py is the least value of a quadratic form, at x and with the inverse matrix M.
 Fixing j first is the linear condition v_j = r_j, fixing l last is C_l.v = r_l. So a node keeps, for the 2 m conditions
-that its m open visits offer, how far x misses each (`gap`) and their Gram matrix in M (`S`). Condition a raises the
+that its m open tasks offer, how far x misses each (`gap`) and their Gram matrix in M (`S`). Condition a raises the
 bound by gap_a^2 / S_aa, and once it is met
 
     gap_b -= S_ab gap_a / S_aa,    S_bc -= S_ab S_ac / S_aa.
@@ -11,7 +11,7 @@ Then the conditions are restated for those who are left: after j first, v_i = r_
 not count in C_i.v any more. A child costs O(m^2) that way instead of a factorization, and its own prices alone O(m).
 
 Condition (end, j) has row end * m + j of S and, in all rows, place end * w + j with w = 8 blocks(m). S is flat, with
-the matrix of a node at `at`; its diagonal is `size`. The last visit takes the place of the one that leaves. Conditions
+the matrix of a node at `at`; its diagonal is `size`. The last task takes the place of the one that leaves. Conditions
 that rounding may have spoiled, those with S_aa far below what it once was (`scale`), cost nothing. Arrays come whole,
 with the depth d of a node and a row of r: slices would be counted in and out, by locked instructions.
 """
@@ -19,7 +19,7 @@ with the depth d of a node and a row of r: slices would be counted in and out, b
 # mypy: disable-error-code="untyped-decorator, no-untyped-def"
 
 from taskorder.ordering.kernels.jit import njit
-from taskorder.ordering.kernels.lanes import WIDTH, add_product, blocks, load, ratio, splat, store, total
+from taskorder.ordering.kernels.simd import WIDTH, add_product, blocks, load, ratio, splat, store, total
 
 SPOILED = 1e-6
 """Share of its first value below which S_aa is not trusted."""
@@ -27,7 +27,7 @@ SPOILED = 1e-6
 
 @njit()
 def room(m):
-    """Numbers in the Gram matrix of a node with m open visits."""
+    """Numbers in the Gram matrix of a node with m open tasks."""
     return 4 * m * WIDTH * blocks(m)
 
 

@@ -1,16 +1,16 @@
-"""Insertion moves: an order with enough state to price a move of one visit to every other place, and to make it.
+"""Insertion moves: an order with enough state to price a move of one task to every other place, and to make it.
 
-Let F_t be the row C_t carried through every visit after t, <x, y> = x W y^T, and rho the final residual (one for each
+Let F_t be the row C_t carried through every task after t, <x, y> = x W y^T, and rho the final residual (one for each
 row of r). The state of an order is
 
-    Phi[s, t] = <F_s, F_t>,   f[t] = <F_t, rho>,   v[t] = r_t when t is visited,
-    A[s, t] = what C_s has become at t just before t is visited (s before t; stored symmetrically).
+    Phi[s, t] = <F_s, F_t>,   f[t] = <F_t, rho>,   v[t] = r_t when t is learned,
+    A[s, t] = what C_s has become at t just before t is learned (s before t; stored symmetrically).
 
-Taken out of its place, visit i leaves rho' = rho + v_i F_i, and F_t + A[t, i] F_i for the visits t before it. Put
+Taken out of its place, task i leaves rho' = rho + v_i F_i, and F_t + A[t, i] F_i for the tasks t before it. Put
 back at a place where its residual is u and its row ends as y, it leaves the error <rho', rho'> - 2 u <y, rho'> + u^2
 <y, y>. Past a neighbor t on the right y becomes y + C_it F_t; past one on the left y - C_it F_t (F_t without i). So
 one row operation of length n prices one place; only Phi, f, v and A[i] are read, so G may be indefinite and r may
-have many rows. All arrays are indexed by visit, not by place, so a move never shifts them.
+have many rows. All arrays are indexed by task, not by place, so a move never shifts them.
 """
 
 # mypy: disable-error-code="untyped-decorator, no-untyped-def"
@@ -22,7 +22,7 @@ from taskorder.ordering.kernels.jit import njit
 
 @njit(fastmath=True, error_model="numpy")
 def price(i, error, order, pos, v, f, C, A, Phi, precedes, cost, z, d, u):
-    """Write into cost[q] the error with visit i at place q, for the allowed lo <= q <= hi; give (lo, hi)."""
+    """Write into cost[q] the error with task i at place q, for the allowed lo <= q <= hi; give (lo, hi)."""
     n = len(order)
     k = v.shape[1]
     p = pos[i]
@@ -32,7 +32,7 @@ def price(i, error, order, pos, v, f, C, A, Phi, precedes, cost, z, d, u):
     for c in range(k):
         base += v[i, c] * (2.0 * f[i, c] + v[i, c] * own[i])
     cost[p] = error
-    # To the right: the visits there do not feel i, only their residuals do.
+    # To the right: the tasks there do not feel i, only their residuals do.
     for c in range(k):
         u[c] = v[i, c]
         d[c] = f[i, c] + v[i, c] * own[i]
@@ -95,7 +95,7 @@ def price(i, error, order, pos, v, f, C, A, Phi, precedes, cost, z, d, u):
 
 @njit(fastmath=True, error_model="numpy")
 def move(i, q, error, order, pos, v, f, C, A, Phi, work, d, u):
-    """Put visit i at place q, bring the whole state up to date, give the new error; `work` has 8 rows of n. O(n^2)."""
+    """Put task i at place q, bring the whole state up to date, give the new error; `work` has 8 rows of n. O(n^2)."""
     n = len(order)
     k = v.shape[1]
     p = pos[i]
@@ -196,7 +196,7 @@ def _carry(i, norm, v, f, A, Phi, work, d, u):
     for t in range(n):
         at, bt, gt, ht = a[t], a2[t], g[t], g2[t]
         row, line = Phi[t], A[t]
-        # Most visits lie before both places or behind both: two of the four terms are zero for them.
+        # Most tasks lie before both places or behind both: two of the four terms are zero for them.
         if at != 0.0 or bt != 0.0:
             _add(row, at, first, -bt, second)
         _add(row, first[t], a, -second[t], a2)

@@ -1,4 +1,4 @@
-"""One order on its way down: annealing of groups of visits, with undo."""
+"""One order on its way down: annealing of groups of tasks, with undo."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ COOLING = 1 / 30
 SLICE = 1e8
 """Cost (about nanoseconds) between two looks at the clock."""
 MAX_FRESH = 300
-"""Up to this many visits the state is computed anew after each success, so that rounding errors never pile up."""
+"""Up to this many tasks the state is computed anew after each success, so that rounding errors never pile up."""
 
 
 class Walker:
-    """An order of one problem with its kernel state, improved by annealing groups of visits."""
+    """An order of one problem with its kernel state, improved by annealing groups of tasks."""
 
     def __init__(self, problem: Problem, order: Ints, random: NDArray[np.uint64], clock: Clock) -> None:
         self.problem, self.random, self.clock = problem, random, clock
@@ -28,7 +28,7 @@ class Walker:
 
     def reset(self, order: Ints) -> None:
         """Take another order."""
-        from taskorder.ordering.kernels.blocks import state
+        from taskorder.ordering.order_state import state
 
         self.state = state(self.problem, order)
         self.cost += 0.2 * self.problem.size**3 + 1e5

@@ -1,13 +1,13 @@
-"""A tighter lower bound with one multiplier for each visit: compiled kernels, arrays in and out.
+"""A tighter lower bound with one multiplier for each task: compiled kernels, arrays in and out.
 
-Of two visits only the later one sees the other, v_i (r_i - v_i) = sum over j before i of C_ij v_i v_j, so for any
+Of two tasks only the later one sees the other, v_i (r_i - v_i) = sum over j before i of C_ij v_i v_j, so for any
 multipliers lam_i every completion obeys
 
     error = e - 2 h.v + v G v + sum_i lam_i (v_i - r_i) v_i + sum_{i<j} lam_(the later of i, j) C_ij v_i v_j.
 
 Where the sign of C_ij v_i v_j is known, the smaller or the larger of lam_i and lam_j is the worst case; where not,
 |v_i v_j| <= (v_i^2 y_j / y_i + v_j^2 y_i / y_j) / 2 for any positive y. Either way a quadratic form below the error is
-left. Equal multipliers give the bound of _bound.py. A sign is known when every v with an error below the goal has it:
+left. Equal multipliers give the bound of bound.py. A sign is known when every v with an error below the goal has it:
 v_i lies within sqrt((goal - bound) (K^-1)_ii) of x_i. This pays where coupling is weak: at P = 16, factor .1 k=4P, it
 divides the nodes by 5 to 70.
 """
@@ -20,9 +20,9 @@ from taskorder.ordering.kernels.bound import NEVER, least_value, price_children
 from taskorder.ordering.kernels.jit import njit
 
 COST = 2.0
-"""What tightening costs for each open visit, in nodes."""
+"""What tightening costs for each open task, in nodes."""
 LEAST, FEW, SEEN = 5, 8, 32
-"""Fewer open visits are cheaper to list; up to `FEW` have little below them, unless so many nodes have been seen."""
+"""Fewer open tasks are cheaper to list; up to `FEW` have little below them, unless so many nodes have been seen."""
 STEPS = 6
 """Steps of ascent at a node; three times as many where the parent has none to start from."""
 
@@ -111,7 +111,7 @@ def _value(r, h, G, m, lam, K, X, x):
 def _climb(r, h, C, G, m, common, lam, sign, y, steps, patience, need, K, X, x, g, kept):
     """-b K^-1 b after at most `steps` steps of ascent on lam, which is overwritten; X and x belong to the result.
 
-    common: a multiplier that is feasible when all visits share it. need: the value that is enough.
+    common: a multiplier that is feasible when all tasks share it. need: the value that is enough.
     """
     value = -NEVER
     for retreat in range(6):
@@ -212,8 +212,8 @@ def tighten(e, r, h, C, G, m, bound, goal, common, lam, begun, sign, front, back
 
 @njit()
 def pays(m, tally):
-    """Whether to tighten at a node of m open visits: where the nodes below the children that it removed so far would
-    have cost more, else now and then. tally: (n + 1, 4) by open visits; attempts, children before, after, nodes."""
+    """Whether to tighten at a node of m open tasks: where the nodes below the children that it removed so far would
+    have cost more, else now and then. tally: (n + 1, 4) by open tasks; attempts, children before, after, nodes."""
     if m < LEAST or (m <= FEW and tally[m, 3] < SEEN):
         return False
     if tally[m, 0] < 8 + tally[m, 3] // 256:

@@ -1,8 +1,9 @@
-"""The proven optimum for a general output similarity: beginnings and endings meet in the middle.
+"""The proven optimum for a general output similarity: prefixes and endings meet in the middle.
 
-For every set S of visits that may come first, all orders of S are paired with all orders of the rest; `_gram` shows how
-pairs are excluded in bulk. The work grows like (n choose n/2) (n/2)! instead of n!, whatever the matrices are; the sets
-are independent and learn of better orders only between rounds, so the answer does not depend on the number of threads.
+For every set S of tasks that may come first, all orders of S are paired with all orders of the rest;
+kernels/half_orders.py and kernels/vector_pairs.py show how pairs are excluded in bulk. The work grows like (n choose
+n/2) (n/2)! instead of n!, whatever the matrices are; the sets are independent and learn of better orders only between
+rounds, so the answer does not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from taskorder.ordering.problem import Problem
 from taskorder.ordering.symmetry import symmetries
 
 MAX_GENERAL = 16
-"""Two halves of at most eight visits: 40,320 orders each, 60 MB a thread."""
+"""Two halves of at most eight tasks: 40,320 orders each, 60 MB a thread."""
 ROUND = 400_000
 """Orders of halves between two looks at the clock."""
 RIDGE = 1e-4
@@ -33,11 +34,11 @@ RIDGE = 1e-4
 NEWTON = 2
 
 
-def prove_general(problem: Problem, start: Ints, clock: Clock, floor: float = -np.inf) -> Proof:
+def prove_by_halves(problem: Problem, start: Ints, clock: Clock, floor: float = -np.inf) -> Proof:
     """Minimize the error of `problem` from the feasible order `start` until proven or until the clock stops it.
 
     floor: a bound that is already known. It is all there is to report when the clock stops the proof, or when there are
-    more than 16 visits.
+    more than 16 tasks.
     """
     best, order = problem.error(start), start.copy()
     known = floor >= best - tolerance(problem, best)
@@ -58,15 +59,15 @@ def prove_general(problem: Problem, start: Ints, clock: Clock, floor: float = -n
             at += step
             run = map if len(batch) == 1 or problem.size < 9 else threads.map
             search = partial(middle.search, aim=best - tolerance(problem, best))
-            for value, found, visited in run(search, batch.tolist()):
-                nodes += visited
-                if found is not None and (value, found.tolist()) < (best, order.tolist()):
-                    best, order = value, found
+            for value, candidate, searched in run(search, batch.tolist()):
+                nodes += searched
+                if candidate is not None and (value, candidate.tolist()) < (best, order.tolist()):
+                    best, order = value, candidate
     return Proof(order, best, best, nodes)
 
 
 def beginning_sets(precedes: np.ndarray, images: Ints, size: int) -> Ints:
-    """Bit masks of the sets of `size` visits that may come first, one of each class of equivalent sets."""
+    """Bit masks of the sets of `size` tasks that may come first, one of each class of equivalent sets."""
     n = len(precedes)
     chosen = np.array(list(itertools.combinations(range(n), size)), np.int64)
     member = np.zeros((len(chosen), n), bool)
@@ -91,16 +92,16 @@ class Middle:
     """(n, n) N = r^T h."""
     before: np.ndarray
     after: np.ndarray
-    """(n,) uint64 masks of what must come before and after each visit."""
+    """(n,) uint64 masks of what must come before and after each task."""
     columns: Ints
-    """The entries of the padded rows of `_gram` that vary."""
+    """The entries of the padded rows of `half_orders` that vary."""
     local: threading.local
     """Buffers of each thread."""
 
     @classmethod
     def of(cls, problem: Problem, precedes: np.ndarray) -> Middle:
         """Cut `problem`, with its constraints as `symmetries` extends them."""
-        from taskorder.ordering.kernels.gram import WIDTH
+        from taskorder.ordering.kernels.half_orders import WIDTH
 
         late = problem.size // 2
         pairs = [2 * i * WIDTH + j for i in range(late) for j in range(late) if i != j]
@@ -112,7 +113,7 @@ class Middle:
 
     @property
     def early(self) -> int:
-        """Visits in the beginning. The ending is never the longer half: a row of numbers grows with its square."""
+        """Tasks in the beginning. The ending is never the longer half: a row of numbers grows with its square."""
         return self.problem.size - self.problem.size // 2
 
     @property
@@ -123,7 +124,7 @@ class Middle:
     def buffers(self) -> tuple[np.ndarray, ...]:
         """Arrays that a thread reuses from set to set: c, x, orders of S, y, orders of T."""
         if not hasattr(self.local, "arrays"):
-            from taskorder.ordering.kernels.gram import WIDTH
+            from taskorder.ordering.kernels.half_orders import WIDTH
 
             early, late = self.early, self.problem.size - self.early
             first, second = math.factorial(early), math.factorial(late)
@@ -135,35 +136,34 @@ class Middle:
         return arrays
 
     def search(self, mask: int, aim: float) -> tuple[float, Ints | None, int]:
-        """The best order that visits the set `mask` first, if its error is below `aim`: (error, order, nodes)."""
-        from taskorder.ordering.kernels import gram as _gram
-        from taskorder.ordering.kernels import pairs as _pairs
+        """The best order that learns the set `mask` first, if its error is below `aim`: (error, order, nodes)."""
+        from taskorder.ordering.kernels import half_orders, vector_pairs
 
         problem, columns = self.problem, self.columns
         inside = (mask >> np.arange(problem.size)) & 1
         S, T = np.flatnonzero(inside), np.flatnonzero(1 - inside)
         value, x, early, y, late = self.buffers()
-        num = _gram.beginnings(
+        num = half_orders.beginnings(
             problem.e, self.gram, self.pull, problem.C, problem.G, self.before, S, T, value, x, early
         )
-        other_num = _gram.endings(problem.C, problem.G, self.after, T, y, late)
+        other_num = half_orders.endings(problem.C, problem.G, self.after, T, y, late)
         nodes = num + other_num
-        x_center, K = _pairs.moments(x, num, columns)
-        y_center, Q = _pairs.moments(y, other_num, columns)
+        x_center, K = vector_pairs.moments(x, num, columns)
+        y_center, Q = vector_pairs.moments(y, other_num, columns)
         F, H = balance(K, Q)
         value = np.concatenate([value[:num], np.full(other_num, -float((x_center * y_center).sum()))])
         norm, index = np.empty(nodes, np.float32), np.arange(nodes)
-        _pairs.measure(x, num, columns, x_center, y_center, F, False, value[:num], norm[:num])
-        _pairs.measure(y, other_num, columns, y_center, x_center, H, True, value[num:], norm[num:])
+        vector_pairs.measure(x, num, columns, x_center, y_center, F, False, value[:num], norm[:num])
+        vector_pairs.measure(y, other_num, columns, y_center, x_center, H, True, value[num:], norm[num:])
         lo, hi = np.array([0, num]), np.array([num, nodes])
-        _pairs.screen(value, norm, index, lo, hi, aim)
+        vector_pairs.screen(value, norm, index, lo, hi, aim)
         first, second = np.sort(index[: hi[0]]), np.sort(index[num : hi[1]])
         if not len(first) or not len(second):
             return aim, None, nodes
         u = np.empty((len(first) + len(second), len(columns)))
-        _pairs.project(x, first, columns, x_center, F, u[: len(first)])
-        _pairs.project(y, second - num, columns, y_center, H, u[len(first) :])
-        p, s, tried = _pairs.best_pair(u, value[np.concatenate([first, second])], len(first), aim)
+        vector_pairs.project(x, first, columns, x_center, F, u[: len(first)])
+        vector_pairs.project(y, second - num, columns, y_center, H, u[len(first) :])
+        p, s, tried = vector_pairs.best_pair(u, value[np.concatenate([first, second])], len(first), aim)
         if p < 0:
             return aim, None, nodes + tried
         order = np.concatenate([early[first[p]], late[second[s - len(first)] - num]]).astype(np.int64)
@@ -181,7 +181,7 @@ def balance(K: Floats, Q: Floats) -> tuple[Floats, Floats]:
     >>> np.round(F.T @ H, 9).tolist()
     [[1.0, 0.0], [0.0, 1.0]]
     """
-    from taskorder.ordering.kernels.pairs import cholesky, sandwich, substitute
+    from taskorder.ordering.kernels.vector_pairs import cholesky, sandwich, substitute
 
     identity = np.eye(len(K))
     k, q = np.diagonal(K).mean() + 1e-200, np.diagonal(Q).mean() + 1e-200
@@ -209,7 +209,7 @@ def balance(K: Floats, Q: Floats) -> tuple[Floats, Floats]:
 
 
 def _listed(problem: Problem, order: Ints, best: float) -> Proof:
-    """Three visits or fewer: every allowed order."""
+    """Three tasks or fewer: every allowed order."""
     for candidate in itertools.permutations(range(problem.size)):
         positions = np.array(candidate, np.int64)
         if not np.tril(problem.precedes[np.ix_(positions, positions)]).any() and problem.error(positions) < best:
