@@ -173,7 +173,7 @@ def test_a_proof_that_shares_is_the_same_proof_in_any_number_of_threads(monkeypa
 
     monkeypatch.setattr(exact, "BoundTable", Counted)
     for name, value in (
-        ("SHARED", 500),
+        ("COUNT_FROM", 500),
         ("MIN_SHARING", 0.0),
         ("MIN_USES", 0),
         ("MAX_TIGHTENED", 0),

@@ -80,7 +80,7 @@ def test_listing_in_threads_equals_the_plain_recursion(num_rows):
 
 
 def test_listing_refuses_what_does_not_fit():
-    with pytest.raises(ValueError, match="at most 11 open visits"):
+    with pytest.raises(ValueError, match="at most 11 open tasks"):
         all_errors(problem_of(chain(12, 0.5)))
 
 
