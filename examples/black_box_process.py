@@ -51,7 +51,7 @@ def main() -> None:
     """Ask for all transfer losses and print the plan."""
     from taskorder import solve
     from taskorder.learners import CommandLearner
-    from taskorder.planning.pilot import transfer_table
+    from taskorder.planning.estimate import measure_transfer
     from taskorder.tables.loss_ratios import clip_similarity
     from taskorder.task import Task
 
@@ -60,7 +60,7 @@ def main() -> None:
         tasks = [Task(name) for name in write_digits(data)]
         learner = CommandLearner([sys.executable, __file__, "--answer", str(data)], timeout=60)
         # what is answered is kept: if the process fails, the next call asks only what is missing
-        table = transfer_table(tasks, learner, seeds=1, store=Path(folder) / "answers.sqlite")
+        table = measure_transfer(tasks, learner, seeds=1, store=Path(folder) / "answers.sqlite")
     similarity, _ = clip_similarity(table.similarity())
     print(f"similarity from {table.losses.size} answers")
     for name, row in zip(table.names, similarity, strict=True):

@@ -11,7 +11,7 @@ from sklearn.datasets import load_wine
 from sklearn.neural_network import MLPClassifier
 
 from taskorder.learners import SklearnLearner, learn_orders
-from taskorder.planning.plan import study
+from taskorder.planning.plan import run_pilot
 from taskorder.task import Task
 
 PREDICTED = ("alcohol", "malic_acid", "flavanoids", "color_intensity", "hue", "proline")
@@ -40,10 +40,10 @@ def main() -> None:
     learner = SklearnLearner(MLPClassifier((16,), batch_size=8, learning_rate_init=0.01), epochs=10)
 
     # a pilot on a third of the training data, measured on that sample alone: the test wines play no part in the choice
-    found = study(tasks, learner, pilot=0.33, seeds=2, budget=72)
+    found = run_pilot(tasks, learner, pilot=0.33, seeds=2, budget=72)
     plan = found.plan
     print(f"similarity on {len(found.sample[0].labels)} wines a task")
-    for name, row in zip(plan.names, found.table.similarity(), strict=True):
+    for name, row in zip(plan.names, found.transfer.similarity(), strict=True):
         print(f"  {name:16}" + "".join(f"{value:7.2f}" for value in row))
     print("plan: " + " -> ".join(plan.named_order))
     if plan.confidence is not None:

@@ -18,7 +18,8 @@ from sklearn.neural_network import MLPClassifier
 
 from taskorder import solve
 from taskorder.learners import SklearnLearner, learn_orders
-from taskorder.planning.pilot import pilot_sample, transfer_table
+from taskorder.planning.estimate import measure_transfer
+from taskorder.planning.pilot import pilot_sample
 from taskorder.tables.loss_ratios import clip_similarity
 from taskorder.task import Task
 
@@ -72,7 +73,7 @@ def main() -> None:
     learner = SklearnLearner(MLPClassifier((16,), batch_size=8, learning_rate_init=0.01), epochs=4)
 
     # a pilot on 60 texts a task, measured on these texts alone: the test texts play no part in the choice
-    table = transfer_table(pilot_sample(tasks, 60, keep_eval=False), learner, seeds=3)
+    table = measure_transfer(pilot_sample(tasks, 60, keep_eval=False), learner, seeds=3)
     similarity, _ = clip_similarity(table.similarity())
     print(f"similarity from {table.fits} fits on 60 texts a task")
     for name, row in zip(table.names, similarity, strict=True):

@@ -17,7 +17,8 @@ import torch
 from taskorder import solve
 from taskorder.datasets.images import read_images
 from taskorder.learners import TorchLearner, learn_orders
-from taskorder.planning.pilot import pilot_sample, transfer_table
+from taskorder.planning.estimate import measure_transfer
+from taskorder.planning.pilot import pilot_sample
 from taskorder.tables.loss_ratios import clip_similarity
 from taskorder.task import Task, share_labels
 
@@ -68,7 +69,7 @@ def main() -> None:
     learner = TorchLearner(network, lambda p: torch.optim.Adam(p, lr=0.005), epochs=4, batch_size=8)
 
     # a pilot of 40 images a task, measured on these images alone: the test images play no part in the choice
-    table = transfer_table(pilot_sample(tasks, 40, keep_eval=False), learner, seeds=3)
+    table = measure_transfer(pilot_sample(tasks, 40, keep_eval=False), learner, seeds=3)
     similarity, _ = clip_similarity(table.similarity())
     print(f"similarity from {table.fits} fits on 40 images a task")
     for name, row in zip(table.names, similarity, strict=True):

@@ -14,7 +14,19 @@ import taskorder
 
 PACKAGE = Path(taskorder.__file__).parent
 LAYERS = [
-    {"_version", "records", "checks", "constraints", "files", "machine", "typed", "metrics", "stats", "prefixes"},
+    {
+        "_version",
+        "records",
+        "checks",
+        "constraints",
+        "files",
+        "machine",
+        "typed",
+        "metrics",
+        "stats",
+        "prefixes",
+        "stratified",
+    },
     {"task", "portable"},
     {"theory"},
     {"ordering"},
@@ -115,8 +127,8 @@ def test_the_walk_sees_imports_that_come_back():
         ("__init__",): "",
         ("report",): "from taskorder.planning import plan",
         ("planning", "__init__"): "",
-        ("planning", "plan"): "from taskorder.planning.score import score",
-        ("planning", "score"): "if TYPE_CHECKING:\n    from taskorder.planning.plan import Study",
+        ("planning", "plan"): "from taskorder.planning.choice import choose",
+        ("planning", "choice"): "if TYPE_CHECKING:\n    from taskorder.planning.plan import PilotResult",
         ("planning", "budget"): "",
     }
     graph = needs(files)
@@ -125,8 +137,8 @@ def test_the_walk_sees_imports_that_come_back():
     back = needs({**files, ("planning", "budget"): "def f():\n    from ..report import x"})
     assert circle(back) == []
     assert set(circle(by_part(back))) == {"report", "planning"}
-    mutual = needs({**files, ("planning", "score"): "def f():\n    from .plan import Study"})
-    assert set(circle(mutual)) == {"taskorder.planning.plan", "taskorder.planning.score"}
+    mutual = needs({**files, ("planning", "choice"): "def f():\n    from .plan import PilotResult"})
+    assert set(circle(mutual)) == {"taskorder.planning.plan", "taskorder.planning.choice"}
 
 
 def foreign(tree: ast.AST, package: tuple[str, ...], names: set[str]) -> list[str]:

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from taskorder.linear.simulate import simulate
     from taskorder.ordering.compare import compare
     from taskorder.ordering.solve import solve
-    from taskorder.planning.pilot import TransferTable, pilot_sample, transfer_table
-    from taskorder.planning.plan import Study, plan, study
+    from taskorder.planning.estimate import TransferLosses, measure_transfer
+    from taskorder.planning.pilot import pilot_sample
+    from taskorder.planning.plan import PilotResult, plan, run_pilot
     from taskorder.portable import PortableOrder
     from taskorder.records import Comparison, Plan, Repair, Simulation
     from taskorder.tables.reading import demo_similarity, read_similarity
@@ -37,14 +38,14 @@ if TYPE_CHECKING:
 __all__ = [
     "Audit",
     "Comparison",
+    "PilotResult",
     "Plan",
     "PortableOrder",
     "Repair",
     "Simulation",
     "Sizes",
-    "Study",
     "Task",
-    "TransferTable",
+    "TransferLosses",
     "__version__",
     "align",
     "audit_results",
@@ -55,6 +56,7 @@ __all__ = [
     "expected_random_error",
     "final_error",
     "leaves",
+    "measure_transfer",
     "nearest_correlation",
     "perturbation",
     "pilot_sample",
@@ -63,12 +65,11 @@ __all__ = [
     "read_results",
     "read_similarity",
     "ring",
+    "run_pilot",
     "share_labels",
     "simulate",
     "solve",
-    "study",
     "task_errors",
-    "transfer_table",
     "tree",
     "write_similarity",
 ]
@@ -80,8 +81,9 @@ _HOMES = {
     "linear.random_tasks": ("Sizes",),
     "ordering.compare": ("compare",),
     "ordering.solve": ("solve",),
-    "planning.pilot": ("TransferTable", "pilot_sample", "transfer_table"),
-    "planning.plan": ("Study", "plan", "study"),
+    "planning.estimate": ("TransferLosses", "measure_transfer"),
+    "planning.pilot": ("pilot_sample",),
+    "planning.plan": ("PilotResult", "plan", "run_pilot"),
     "portable": ("PortableOrder",),
     "records": ("Comparison", "Plan", "Repair", "Simulation"),
     "tables.reading": ("demo_similarity", "read_similarity"),

@@ -119,10 +119,10 @@ def weights(path: Path) -> object:
     return read_weights(str(path), NAMES)
 
 
-def transfer_table(path: Path) -> object:
-    from taskorder.planning.pilot import TransferTable
+def transfer_losses(path: Path) -> object:
+    from taskorder.planning.estimate import TransferLosses
 
-    return TransferTable.from_json(path.read_text(encoding="utf-8-sig", errors="replace"))
+    return TransferLosses.from_json(path.read_text(encoding="utf-8-sig", errors="replace"))
 
 
 # Settings
@@ -289,7 +289,7 @@ READERS = {
         Reader("NPY table", ".npy", npys, NPY, table),
         Reader("NPZ table", ".npz", zips, ZIP, table),
         Reader("weights", ".txt", lambda: [b"cats=2\ndogs=1\n", b"task,weight\ncats,1\n", b"1\n2\n3\n"], TEXT, weights),
-        Reader("transfer table", ".json", transfer_tables, JSON, transfer_table),
+        Reader("transfer table", ".json", transfer_tables, JSON, transfer_losses),
         Reader("solve", ".csv", tables, TEXT, command("solve", "FILE", *FAST), 5),
         Reader(
             "solve --losses", ".csv", text_tables, TEXT,

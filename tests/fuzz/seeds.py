@@ -18,7 +18,7 @@ import numpy as np
 
 from taskorder import solve
 from taskorder.cli import main
-from taskorder.planning.pilot import TransferTable
+from taskorder.planning.estimate import TransferLosses
 from taskorder.portable import PortableOrder
 from taskorder.runs.specs import RunSpec
 from taskorder.runs.store import Store
@@ -98,7 +98,7 @@ def plans() -> list[bytes]:
 @cache
 def transfer_tables() -> list[bytes]:
     losses = np.array([TABLE])
-    whole = TransferTable(NAMES, losses, 1 + losses, losses, (0,), ("a note",), (np.ones((1, 3, 3, 2)),) * 3)
+    whole = TransferLosses(NAMES, losses, 1 + losses, losses, (0,), ("a note",), (np.ones((1, 3, 3, 2)),) * 3)
     return [table.to_json().encode() for table in (whole, replace(whole, accuracy=None, examples=None))]
 
 

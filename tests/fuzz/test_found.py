@@ -11,7 +11,7 @@ from reproduction.reproduce import read
 from taskorder.audit.results_file import read_results
 from taskorder.cli import main
 from taskorder.datasets import load
-from taskorder.planning.pilot import TransferTable
+from taskorder.planning.estimate import TransferLosses
 from taskorder.portable import PortableOrder
 from taskorder.records import Plan
 from taskorder.runs.archive import load_archive
@@ -98,10 +98,10 @@ def test_class_ids_that_are_truth_values():
 )
 def test_transfer_tables_that_are_damaged(change):
     whole = json.loads(readers.transfer_tables()[0])
-    with pytest.raises(ValueError, match=r"`text` must be JSON written by TransferTable\.to_json, got"):
-        TransferTable.from_json(json.dumps({**whole, **change}))
-    with pytest.raises(ValueError, match=r"`text` must be JSON written by TransferTable\.to_json, got"):
-        TransferTable.from_json("[" * 100_000)
+    with pytest.raises(ValueError, match=r"`text` must be JSON written by TransferLosses\.to_json, got"):
+        TransferLosses.from_json(json.dumps({**whole, **change}))
+    with pytest.raises(ValueError, match=r"`text` must be JSON written by TransferLosses\.to_json, got"):
+        TransferLosses.from_json("[" * 100_000)
 
 
 def test_a_class_order_of_a_trillion_classes(tmp_path):

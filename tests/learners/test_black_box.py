@@ -7,7 +7,8 @@ import time
 import pytest
 
 from taskorder.learners import CallableLearner, CommandLearner, LearnerError, learn_orders
-from taskorder.planning.pilot import pilot_sample, transfer_table
+from taskorder.planning.estimate import measure_transfer
+from taskorder.planning.pilot import pilot_sample
 from taskorder.task import Task
 
 SPORTS = [Task("tennis"), Task("squash"), Task("golf")]
@@ -18,7 +19,7 @@ def remembered(learned, test, seed):
 
 
 def test_a_table_from_answers_alone():
-    table = transfer_table(SPORTS, CallableLearner(remembered, chance=0.7), seeds=1)
+    table = measure_transfer(SPORTS, CallableLearner(remembered, chance=0.7), seeds=1)
     assert table.names == ("tennis", "squash", "golf")
     assert table.losses[0].tolist() == [[0.1, 0.4, 0.65], [0.4, 0.1, 0.65], [0.65, 0.65, 0.1]]
     similarity = table.similarity()
@@ -34,17 +35,17 @@ def test_every_question_is_asked_once():
         asked.append((learned, test, seed))
         return {"loss": 0.5, "chance": 0.7, "accuracy": 0.8}
 
-    table = transfer_table(SPORTS, CallableLearner(answer), seeds=2)
+    table = measure_transfer(SPORTS, CallableLearner(answer), seeds=2)
     assert len(asked) == len(set(asked)) == 18
     assert (table.accuracy == 0.8).all()
 
 
 def test_chance_a_task_or_a_clear_error():
     given = {"tennis": 0.7, "squash": 1.1, "golf": 0.9}
-    table = transfer_table(SPORTS, CallableLearner(remembered, chance=given), seeds=1)
+    table = measure_transfer(SPORTS, CallableLearner(remembered, chance=given), seeds=1)
     assert table.chance[0, 2].tolist() == [0.7, 1.1, 0.9]
     with pytest.raises(LearnerError, match=r"`chance` must be known for task 'tennis'.*log\(K\)"):
-        transfer_table(SPORTS, CallableLearner(remembered), seeds=1)
+        measure_transfer(SPORTS, CallableLearner(remembered), seeds=1)
 
 
 def test_a_command_gets_the_question_and_its_answer_counts(tmp_path):
@@ -73,7 +74,7 @@ def test_a_command_gets_the_question_and_its_answer_counts(tmp_path):
 def test_programs_that_go_wrong(code, message):
     learner = CommandLearner([sys.executable, "-c", code], chance=0.7)
     with pytest.raises(LearnerError, match=message) as caught:
-        transfer_table(SPORTS, learner, seeds=1)
+        measure_transfer(SPORTS, learner, seeds=1)
     assert "learning 'tennis', seed 0, fit 1 of 3" in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -83,13 +84,13 @@ def test_a_program_that_hangs_is_ended_with_its_children():
     # the shell's child would keep the pipe open if only the shell were ended
     learner = CommandLearner("sh -c 'sleep 60 & sleep 60'", chance=0.7, timeout=0.5)
     with pytest.raises(LearnerError, match=r"within 0.5 seconds, got none for the loss on 'tennis'.*longer timeout"):
-        transfer_table(SPORTS, learner, seeds=1)
+        measure_transfer(SPORTS, learner, seeds=1)
     assert time.monotonic() - begin < 20
 
 
 def test_a_program_that_is_not_there():
     with pytest.raises(LearnerError, match="`command` must run, got 'no-such-program'"):
-        transfer_table(SPORTS, CommandLearner("no-such-program"), seeds=1)
+        measure_transfer(SPORTS, CommandLearner("no-such-program"), seeds=1)
     with pytest.raises(ValueError, match="`command` must name a program"):
         CommandLearner("")
 
@@ -101,6 +102,6 @@ def test_names_have_no_data_to_sample():
 
 def test_a_store_needs_a_name(tmp_path):
     with pytest.raises(ValueError, match="`name` must be given to use this learner with a store"):
-        transfer_table(SPORTS, CallableLearner(lambda *_: 0.5, chance=0.7), store=tmp_path / "kept.sqlite")
+        measure_transfer(SPORTS, CallableLearner(lambda *_: 0.5, chance=0.7), store=tmp_path / "kept.sqlite")
     named = CallableLearner(lambda *_: 0.5, chance=0.7, name="half")
-    assert (transfer_table(SPORTS, named, store=tmp_path / "kept.sqlite").losses == 0.5).all()
+    assert (measure_transfer(SPORTS, named, store=tmp_path / "kept.sqlite").losses == 0.5).all()

@@ -11,7 +11,7 @@ from taskorder.engine.pools import make_pool
 from taskorder.engine.single import single_tasks, transfer_tables
 from taskorder.engine.train import Recipe
 from taskorder.learners import JaxLearner, learn_orders
-from taskorder.planning.pilot import transfer_table
+from taskorder.planning.estimate import measure_transfer
 from taskorder.tables.loss_ratios import loss_ratios, similarity_from_loss_ratios
 
 NET = mlp((64,), 2, (16,))
@@ -52,7 +52,7 @@ def test_similarity_agrees_with_the_engine(digits):
     # with the whole task in a batch the order of examples does not matter, and both must give the same networks
     tasks = digits[:4]
     recipe = Recipe(epochs=40, batch_size=60, learning_rate=1e-2)
-    table = transfer_table(tasks, JaxLearner(NET, recipe), seeds=[2])
+    table = measure_transfer(tasks, JaxLearner(NET, recipe), seeds=[2])
     pools = []
     for inputs, labels in (("inputs", "labels"), ("eval_inputs", "eval_labels")):
         whole = np.concatenate([getattr(task, inputs) for task in tasks])

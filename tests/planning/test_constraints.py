@@ -9,7 +9,7 @@ from taskorder.constraints import Constraints
 from taskorder.learners import CallableLearner
 from taskorder.ordering.solve import RULES, RULES_WITHOUT_WEIGHTS
 from taskorder.planning.choice import compared_orders, predicted_errors, typicality_late
-from taskorder.planning.plan import plan, study
+from taskorder.planning.plan import plan, run_pilot
 from taskorder.records import Plan
 from taskorder.theory.graphs import chain
 
@@ -64,8 +64,8 @@ def test_rehearsal_keeps_them_and_its_budget_however_far_it_goes(count, budget):
     constraints = {"before": [("A", "B"), ("C", "B"), ("B", "E")], "first": "D"}
     C = chain(count, 0.6)
     how = {"rule": "rehearsal", "seeds": 1, "budget": budget}
-    found = study(names(count), black_box(C, noise=0.05), draws=5, **how, **constraints)
-    free = study(names(count), black_box(C, noise=0.05), draws=0, **how)
+    found = run_pilot(names(count), black_box(C, noise=0.05), draws=5, **how, **constraints)
+    free = run_pilot(names(count), black_box(C, noise=0.05), draws=0, **how)
     assert keeps(found.plan.order, **constraints)
     assert all(keeps(order, **constraints) for order in found.plan.confidence.as_good)
     assert found.plan.expected is not None
@@ -76,7 +76,7 @@ def test_rehearsal_keeps_them_and_its_budget_however_far_it_goes(count, budget):
 
 def test_fewer_orders_take_fewer_fits():
     free, tied = (
-        study(names(), black_box(chain(5, 0.6)), seeds=1, budget=None, draws=0, before=before).rehearsal
+        run_pilot(names(), black_box(chain(5, 0.6)), seeds=1, budget=None, draws=0, before=before).rehearsal
         for before in ((), [("A", "B"), ("B", "C")])
     )
     assert (free.level, tied.level) == ("orders", "orders")
@@ -85,8 +85,8 @@ def test_fewer_orders_take_fewer_fits():
 
 def test_the_best_allowed_order_by_score_is_chosen():
     constraints = {"before": [("E", "A")], "last": "B"}
-    free = study(names(), black_box(chain(5, 0.6)), rule="optimal", seeds=1, draws=0)
-    tied = study(names(), black_box(chain(5, 0.6)), rule="optimal", seeds=1, draws=0, **constraints)
+    free = run_pilot(names(), black_box(chain(5, 0.6)), rule="optimal", seeds=1, draws=0)
+    tied = run_pilot(names(), black_box(chain(5, 0.6)), rule="optimal", seeds=1, draws=0, **constraints)
     allowed = [order for order in itertools.permutations(range(5)) if keeps(order, **constraints)]
     assert tied.plan.error == pytest.approx(predicted_errors(chain(5, 0.6), allowed).min(), rel=1e-6)
     assert tied.plan.error >= free.plan.error

@@ -14,7 +14,8 @@ from sklearn.neural_network import MLPClassifier
 
 from taskorder import solve
 from taskorder.learners import LearnerError, SklearnLearner
-from taskorder.planning.pilot import TransferTable, pilot_sample, transfer_table
+from taskorder.planning.estimate import TransferLosses, measure_transfer
+from taskorder.planning.pilot import pilot_sample
 from taskorder.tables.loss_ratios import clip_similarity, loss_ratios, similarity_from_loss_ratios
 from taskorder.task import Task, share_labels
 
@@ -91,7 +92,7 @@ def test_a_pilot_that_is_too_small_or_no_size(digits, size, message):
 
 
 def test_from_a_pilot_to_a_plan(digits):
-    table = transfer_table(pilot_sample(digits, 40), learner(), seeds=2)
+    table = measure_transfer(pilot_sample(digits, 40), learner(), seeds=2)
     assert table.losses.shape == table.chance.shape == table.accuracy.shape == (2, 5, 5)
     assert table.fits == 10
     own = np.diagonal(table.ratios, axis1=1, axis2=2)
@@ -106,7 +107,7 @@ def test_from_a_pilot_to_a_plan(digits):
 
 def test_a_small_pilot_sees_what_all_data_show(digits):
     def off_diagonal(tasks):
-        similarity = transfer_table(tasks, learner(), seeds=3).similarity()
+        similarity = measure_transfer(tasks, learner(), seeds=3).similarity()
         return similarity[np.triu_indices(5, 1)]
 
     whole, sampled = off_diagonal(digits), off_diagonal(pilot_sample(digits, 0.2))
@@ -121,20 +122,20 @@ def resampled(table, seed):
 
 
 def test_a_table_goes_through_json(digits):
-    table = transfer_table(pilot_sample(digits[:3], 20), learner(5), seeds=[4, 2])
-    again = TransferTable.from_json(table.to_json())
+    table = measure_transfer(pilot_sample(digits[:3], 20), learner(5), seeds=[4, 2])
+    again = TransferLosses.from_json(table.to_json())
     assert again.names == table.names
     assert again.seeds == (4, 2)
     for name in ("losses", "chance", "accuracy"):
         np.testing.assert_array_equal(getattr(again, name), getattr(table, name))
     assert resampled(again, 1).to_json() == resampled(table, 1).to_json()
     for text in ("{", "{}", table.to_json().replace('"losses"', '"lost"'), table.to_json().replace("[4, 2]", "[4]")):
-        with pytest.raises(ValueError, match=r"written by TransferTable\.to_json"):
-            TransferTable.from_json(text)
+        with pytest.raises(ValueError, match=r"written by TransferLosses\.to_json"):
+            TransferLosses.from_json(text)
 
 
 def test_a_bootstrap_draw_moves_about_the_table(digits):
-    table = transfer_table(pilot_sample(digits[:3], 40), learner(5), seeds=4)
+    table = measure_transfer(pilot_sample(digits[:3], 40), learner(5), seeds=4)
     draws = [resampled(table, seed) for seed in range(300)]
     assert draws[0].to_json() == resampled(table, 0).to_json()
     assert draws[0].to_json() != draws[1].to_json()
@@ -176,11 +177,11 @@ class Tired(SklearnLearner):
 )
 def test_a_failure_on_the_third_fit_is_named_and_nothing_is_lost(digits, tmp_path, how, message):
     path = tmp_path / "pilot.sqlite"
-    wanted = transfer_table(digits, Tired("never"), seeds=2)
+    wanted = measure_transfer(digits, Tired("never"), seeds=2)
     with pytest.raises(LearnerError, match=re.escape(message)):
-        transfer_table(digits, Tired(how), seeds=2, store=path)
+        measure_transfer(digits, Tired(how), seeds=2, store=path)
     again, counts = Tired("never"), []
-    table = transfer_table(digits, again, seeds=2, store=path, report=lambda *now: counts.append(now))
+    table = measure_transfer(digits, again, seeds=2, store=path, report=lambda *now: counts.append(now))
     assert again.count == 8
     assert counts == [(done, 8) for done in range(1, 9)]
     assert table.to_json() == wanted.to_json()
@@ -188,20 +189,20 @@ def test_a_failure_on_the_third_fit_is_named_and_nothing_is_lost(digits, tmp_pat
 
 def test_without_a_store_the_message_says_how_to_keep(digits):
     with pytest.raises(LearnerError, match=r"fit 3 of 10\)\. Give a store to keep finished fits\."):
-        transfer_table(digits, Tired("raises"), seeds=2)
+        measure_transfer(digits, Tired("raises"), seeds=2)
 
 
 def test_labels_unseen_in_another_task(digits):
     strangers = [digits[0], Task("letters", digits[1].inputs, np.where(digits[1].labels == 1, "a", "b"))]
     with pytest.raises(ValueError, match=r"share labels, got 'a' and all others of 'letters' unseen in '0 or 1'"):
-        transfer_table(strangers, learner())
-    assert transfer_table(share_labels(strangers), learner(1), seeds=1).notes == ()
+        measure_transfer(strangers, learner())
+    assert measure_transfer(share_labels(strangers), learner(1), seeds=1).notes == ()
     three = Task("three", digits[1].inputs[:90], [0, 1, 2] * 30)
-    (note,) = transfer_table([digits[0], three], learner(1), seeds=1).notes
+    (note,) = measure_transfer([digits[0], three], learner(1), seeds=1).notes
     assert note == "tasks differ in their classes: 2 of 'three' is unseen in '0 or 1'"
 
 
 @pytest.mark.parametrize("seeds", [0, [], [-1], 1.5])
 def test_seeds(digits, seeds):
     with pytest.raises(ValueError, match=r"`seeds?` must"):
-        transfer_table(digits, learner(), seeds=seeds)
+        measure_transfer(digits, learner(), seeds=seeds)

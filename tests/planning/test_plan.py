@@ -18,7 +18,7 @@ from taskorder.planning.choice import (
     typicality_late,
 )
 from taskorder.planning.confidence import FINE, MATTERS, NOISY
-from taskorder.planning.plan import plan, study
+from taskorder.planning.plan import plan, run_pilot
 from taskorder.records import Plan
 from taskorder.task import Task
 from taskorder.theory.closed_form import final_error
@@ -53,8 +53,8 @@ def test_a_plan_from_before_pilots_can_still_be_read():
 
 
 def test_the_similarity_of_the_theory_is_found_again():
-    found = study(names(), black_box(chain(5, 0.6)), rule="optimal", seeds=1, draws=0)
-    assert np.allclose(found.table.similarity(), chain(5, 0.6))
+    found = run_pilot(names(), black_box(chain(5, 0.6)), rule="optimal", seeds=1, draws=0)
+    assert np.allclose(found.transfer.similarity(), chain(5, 0.6))
     assert found.plan.proven
     assert found.plan.named_order == ("A", "E", "C", "D", "B")
     assert found.rehearsal is None
@@ -62,7 +62,7 @@ def test_the_similarity_of_the_theory_is_found_again():
 
 def test_auto_follows_the_number_of_tasks():
     for budget, level in ((5, "tasks"), (25, "pairs"), (325, "orders")):
-        found = study(names(), black_box(chain(5, 0.6)), seeds=1, budget=budget, draws=0)
+        found = run_pilot(names(), black_box(chain(5, 0.6)), seeds=1, budget=budget, draws=0)
         assert (found.plan.rule, found.rehearsal.level) == ("rehearsal", level)
     many = [Task(f"{k}") for k in range(9)]
     nine = CallableLearner(lambda learned, test, seed: 0.5 if test in learned else 1.0, chance=1.0)
@@ -72,9 +72,9 @@ def test_auto_follows_the_number_of_tasks():
 
 
 def test_the_combined_score_is_three_votes_of_one_weight():
-    found = study(names(4), black_box(chain(4, 0.6)), seeds=1, budget=16, draws=0)
+    found = run_pilot(names(4), black_box(chain(4, 0.6)), seeds=1, budget=16, draws=0)
     orders = list(itertools.permutations(range(4)))
-    similarity, values = found.table.similarity(), found.rehearsal.values[0]
+    similarity, values = found.transfer.similarity(), found.rehearsal.values[0]
     votes = [found.rehearsal.score(orders, values), typicality_late(similarity, orders),
              dissimilar_neighbors(similarity, orders)]  # fmt: skip
     by_hand = sum((vote - vote.mean()) / vote.std() for vote in votes)
@@ -101,11 +101,11 @@ def test_predicted_errors_are_those_of_the_theory():
 
 def test_real_tasks_get_a_plan_and_the_same_one_again(tmp_path):
     tasks = [Task(f"turn {k}", *turned(k * 0.6, k)) for k in range(3)]
-    first = study(tasks, learner(), pilot=0.5, seeds=2, draws=20, store=tmp_path / "fits.sqlite")
+    first = run_pilot(tasks, learner(), pilot=0.5, seeds=2, draws=20, store=tmp_path / "fits.sqlite")
     assert first.sample[0].inputs.shape == (40, 2)
     assert first.rehearsal.level == "orders"
-    assert first.table.losses.shape == (2, 3, 3)
-    again = study(tasks, learner(), pilot=0.5, seeds=2, draws=20, store=tmp_path / "fits.sqlite")
+    assert first.transfer.losses.shape == (2, 3, 3)
+    again = run_pilot(tasks, learner(), pilot=0.5, seeds=2, draws=20, store=tmp_path / "fits.sqlite")
     assert dataclasses.replace(again.plan, seconds=0) == dataclasses.replace(first.plan, seconds=0)
     plain = plan(tasks, learner(), pilot=0.5, seeds=2, draws=20)
     assert dataclasses.replace(plain, seconds=0) == dataclasses.replace(first.plan, seconds=0)
@@ -186,7 +186,7 @@ def test_many_tasks_can_be_rehearsed_on_request():
         return {"loss": float(r[int(test)] ** 2), "chance": 1.0, "accuracy": float(np.exp(-(r[int(test)] ** 2)))}
 
     learner = CallableLearner(answer, name="nine")
-    found = study([Task(f"{k}") for k in range(9)], learner, rule="rehearsal", seeds=1, budget=2500, draws=5)
+    found = run_pilot([Task(f"{k}") for k in range(9)], learner, rule="rehearsal", seeds=1, budget=2500, draws=5)
     assert found.rehearsal.level == "beam"
     assert sorted(found.plan.order) == list(range(9))
     assert found.plan.error < np.mean(predicted_errors(C, [np.random.default_rng(k).permutation(9) for k in range(50)]))

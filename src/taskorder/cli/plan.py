@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from taskorder.datasets.task_files import TaskFiles
-    from taskorder.planning.plan import Study
+    from taskorder.planning.plan import PilotResult
 
 TABLE_BYTES = 2**22
 """Larger files are not read twice to see whether they hold a table of similarities."""
@@ -103,7 +103,7 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     from taskorder.cli.progress import Watcher
     from taskorder.datasets.task_files import TaskSpec, read_task_spec, read_tasks
     from taskorder.learners.named import default_name, keep_compiled_for, named_learner
-    from taskorder.planning.plan import study
+    from taskorder.planning.plan import run_pilot
     from taskorder.runs.store import StoreError
 
     workers = share_of(args)
@@ -132,7 +132,7 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
 
         try:
             with called(**OPTIONS, pilot="--pilot", seeds="--seeds", budget="--budget", learner="--learner"):
-                found = study(
+                found = run_pilot(
                     tasks, learner, args.pilot, args.rule, args.seeds, budget=args.budget, sample_seed=args.seed,
                     store=store, report=watcher.count_or_stop, **wishes_of(args, tuple(task.name for task in tasks)),
                 )  # fmt: skip
@@ -180,13 +180,13 @@ def _refuse_table(data: Sequence[str]) -> None:
         )
 
 
-def plan_table(found: Study, width: int | None) -> Table:
+def plan_table(found: PilotResult, width: int | None) -> Table:
     """One row a step: the task, how well it is done alone, and similarity to the others."""
     import numpy as np
 
     from taskorder.cli.render import folded_table
 
-    plan, table = found.plan, found.table
+    plan, table = found.plan, found.transfer
     similarity = table.similarity()
     others = (similarity.sum(axis=1) - 1) / max(len(similarity) - 1, 1)
     own = np.diagonal(table.ratios.mean(axis=0))
@@ -199,18 +199,18 @@ def plan_table(found: Study, width: int | None) -> Table:
     return folded_table(headers, rows, "task", width)
 
 
-def _noted(found: Study, notes: tuple[str, ...]) -> Any:
+def _noted(found: PilotResult, notes: tuple[str, ...]) -> Any:
     from dataclasses import replace
 
     return replace(found.plan, notes=(*notes, *found.plan.notes))
 
 
-def _write(found: Study, read: TaskFiles, folder: Path) -> list[str]:
+def _write(found: PilotResult, read: TaskFiles, folder: Path) -> list[str]:
     """Write everything to the folder; the names of the files."""
     from taskorder.portable import PortableOrder
     from taskorder.tables.writing import write_similarity
 
-    plan, table = found.plan, found.table
+    plan, table = found.plan, found.transfer
     folder.mkdir(parents=True, exist_ok=True)
     names = plan.names
     accuracy = table.accuracy

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskorder.checks import Ints, seed_number
+from taskorder.stratified import stratified_counts
 
 MAX_DATASET_BYTES = 2 * 2**30
 """Data sets that would take more memory than this are refused."""
@@ -75,11 +76,7 @@ def held_out(labels: Ints, num_test: int | None = None, seed: int = 0) -> tuple[
     counts = np.bincount(labels)
     most = np.maximum(counts - 1, 0)
     num_test = min(num_test, int(most.sum()))
-    exact = counts * (num_test / max(len(labels), 1))
-    taken = np.minimum(np.floor(exact), most).astype(np.int64)
-    while (left := num_test - int(taken.sum())) > 0:  # what rounding left over goes where the share is smallest
-        short = np.argsort(np.where(taken < most, taken - exact, np.inf), kind="stable")
-        taken[short[: min(left, int((taken < most).sum()))]] += 1
+    taken = stratified_counts(counts, num_test, least=0, most=most)
     shuffled = rng.permutation(len(labels))
     grouped = shuffled[np.argsort(labels[shuffled], kind="stable")]
     rank = np.arange(len(labels)) - np.repeat(np.cumsum(counts) - counts, counts)

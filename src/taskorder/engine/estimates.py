@@ -17,10 +17,11 @@ from taskorder.checks import Floats
 from taskorder.datasets.class_tasks import TaskSet, lookup_table, task_indices
 from taskorder.datasets.dataset import Dataset
 from taskorder.engine.nets import Net
-from taskorder.engine.pools import make_pool, stratified_share
+from taskorder.engine.pools import make_pool
 from taskorder.engine.single import CURVATURE, single_tasks, transfer_tables
 from taskorder.engine.train import Pool, Recipe
 from taskorder.engine.tree import Curriculum, Work
+from taskorder.stratified import stratified_share
 
 CURVATURE_EXAMPLES = 1000
 

@@ -33,14 +33,3 @@ def make_pool(inputs: NDArray[Any] | Array, rows: Sequence[Ints], labels: Sequen
         labels=jnp.asarray(padded(labels)),
         counts=jnp.asarray(np.array(counts, np.int32)),
     )
-
-
-def stratified_share(labels: Ints, share: float, seed: int) -> Ints:
-    """Places of a random share of the examples, the same share of every label, at least one of each; sorted."""
-    rng = np.random.default_rng(seed)
-    chosen = []
-    for label in np.unique(labels):
-        places = np.flatnonzero(labels == label)
-        count = max(1, round(share * len(places)))
-        chosen.append(rng.permutation(places)[:count])
-    return np.sort(np.concatenate(chosen))

@@ -21,7 +21,7 @@ import numpy as np
 from taskorder.checks import Floats, Ints
 from taskorder.constraints import Constraints
 from taskorder.planning.choice import Order, combined_score, compared_orders
-from taskorder.planning.pilot import TransferTable
+from taskorder.planning.estimate import TransferLosses
 from taskorder.planning.rehearsal import Rehearsal
 from taskorder.records import Confidence
 
@@ -127,7 +127,7 @@ class RehearsalEvidence:
     def __init__(
         self,
         rehearsal: Rehearsal,
-        table: TransferTable,
+        table: TransferLosses,
         front: Callable[[Iterable[int]], Sequence[int]],
         constraints: Constraints,
     ) -> None:
@@ -170,7 +170,7 @@ class SimilarityEvidence:
 
     def __init__(
         self,
-        table: TransferTable,
+        table: TransferLosses,
         choose: Callable[[Floats], Order],
         errors: Callable[[Floats, Sequence[Order]], Floats],
     ) -> None:

@@ -1,4 +1,4 @@
-"""One door: `plan(tasks, learner) -> Plan`; `study` gives the measurements that it rests on as well."""
+"""`plan`: from tasks and a learner to a plan; `run_pilot` also returns the measurements that it rests on."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from taskorder.checks import Floats, positive_count, seed_number, whole
-from taskorder.constraints import Constraints
+from taskorder.constraints import Constraints, TaskName
 from taskorder.learners.orders import Report, learn_orders
 from taskorder.learners.protocol import Learner, Model, is_learner
 from taskorder.ordering.plans import make_plan
 from taskorder.ordering.solve import RULES, RULES_WITHOUT_WEIGHTS, solve_input
 from taskorder.ordering.solver_input import SolverInput, checked_table
-from taskorder.planning.applicability import cautions
 from taskorder.planning.budget import Budget, budget_of
 from taskorder.planning.choice import (
     ALTERNATIVE_RULES,
@@ -39,8 +38,10 @@ from taskorder.planning.confidence import (
     SimilarityEvidence,
     confidence,
 )
-from taskorder.planning.pilot import TransferTable, label_notes, pilot_sample
+from taskorder.planning.estimate import TransferLosses
+from taskorder.planning.pilot import label_notes, pilot_sample
 from taskorder.planning.rehearsal import Found, Rehearsal, rehearse
+from taskorder.planning.warnings import cautions
 from taskorder.prefixes import Prefix
 from taskorder.records import Alternative, Plan
 from taskorder.runs.store import Store
@@ -54,12 +55,14 @@ SLOW_DRAWS = 20
 """Resamples for a rule that searches, with many tasks."""
 
 
-class Study(NamedTuple):
+class PilotResult(NamedTuple):
     """A plan and the measurements that it rests on."""
 
     plan: Plan
-    table: TransferTable
+    transfer: TransferLosses
+    """What every task alone teaches of the others."""
     rehearsal: Rehearsal | None
+    """None where the rule goes by the similarity of tasks alone."""
     sample: tuple[Task, ...]
     """The pilot sample."""
 
@@ -67,54 +70,100 @@ class Study(NamedTuple):
 def plan(
     tasks: Iterable[Task], learner: Learner, pilot: float = 0.01, rule: str = AUTO, seeds: int = 3, **how: Any
 ) -> Plan:
-    """The order to learn `tasks` in, from a pilot with `learner`, with how sure it is and what to beware of.
+    """The order to learn tasks in, from a pilot with a learner, with its confidence and warnings.
 
-    pilot: share of each task's examples (a float) or their number (an int), classes in the same shares.
-    rule: auto, rehearsal, or one of those of `solve`, which go by the similarity of tasks alone.
-    seeds: how many models and shuffles.
-    how: before, first, last, weights, learned, model, budget, draws, sample_seed, store, report; see `study`.
+    Parameters
+    ----------
+    tasks
+        The tasks to order.
+    learner
+        What learns them: see `taskorder.learners`.
+    pilot
+        Share of each task's examples (a float) or their number (an int), classes in the same shares.
+    rule
+        auto, rehearsal, or a rule of `solve`, which goes by the similarity of tasks alone.
+    seeds
+        Number of models and shuffles.
+    **how
+        before, first, last, weights, learned, model, budget, draws, sample_seed, store, report: see `run_pilot`.
 
+    Returns
+    -------
+    Plan
+
+    Examples
+    --------
     >>> from sklearn.linear_model import SGDClassifier
     >>> from taskorder.learners import SklearnLearner
     >>> rng = np.random.default_rng(0)
     >>> tasks = [Task(f"t{k}", x := rng.normal(size=(60, 3)), x[:, k] > 0) for k in range(3)]
-    >>> found = plan(tasks, SklearnLearner(SGDClassifier(loss="log_loss")), pilot=1.0, seeds=2)
-    >>> sorted(found.named_order), found.rule
+    >>> result = plan(tasks, SklearnLearner(SGDClassifier(loss="log_loss")), pilot=1.0, seeds=2)
+    >>> sorted(result.named_order), result.rule
     (['t0', 't1', 't2'], 'rehearsal')
     """
-    return study(tasks, learner, pilot, rule, seeds, **how).plan
+    return run_pilot(tasks, learner, pilot, rule, seeds, **how).plan
 
 
-def study(
+def run_pilot(
     tasks: Iterable[Task],
     learner: Learner,
     pilot: float = 0.01,
     rule: str = AUTO,
     seeds: int = 3,
     *,
-    before: Iterable[tuple[str | int, str | int]] = (),
-    first: str | int | None = None,
-    last: str | int | None = None,
+    before: Iterable[tuple[TaskName, TaskName]] = (),
+    first: TaskName | None = None,
+    last: TaskName | None = None,
     weights: ArrayLike | Mapping[str, float] | None = None,
-    learned: Iterable[str | int] = (),
+    learned: Iterable[TaskName] = (),
     model: Model | None = None,
     budget: int | str | None = BUDGET,
     draws: int = 200,
     sample_seed: int = 0,
     store: str | Path | None = None,
     report: Report | None = None,
-) -> Study:
-    """A plan as `plan` makes it, and what it was made from.
+) -> PilotResult:
+    """A plan as `plan` makes it, with the measurements that it rests on.
 
-    before: pairs (a, b), a learned before b. first, last: fixed ends. Tasks are given by name or index.
-    weights: how much each task counts, one number a task or some by name ({"cats": 2}, others 1).
-    learned: tasks already learned, in that order; the plan orders the rest, and says what the choice of the past cost.
-    model: the model that has learned them, to go on from; without it they are learned anew on the pilot.
-    budget: fits in all (a number) or time ("30s", "5min"); a small one means shorter endings and fewer seeds, see
-    taskorder/rehearsal.py. None has no limit.
-    draws: resamples of examples and seeds for the confidence; 0 leaves it out.
-    store: a file that keeps every finished fit: after a failure or an interruption, call again to go on.
-    report: called after every fit with the number of fits done and to do.
+    Parameters
+    ----------
+    tasks, learner, pilot, rule, seeds
+        As in `plan`.
+    before
+        Pairs (a, b): a is learned before b. Tasks are given by name or by index.
+    first, last
+        The tasks at the two ends of the order.
+    weights
+        How much each task counts: one number for each task, or some by name ({"cats": 2}), the others 1.
+    learned
+        Tasks already learned, in that order; the plan orders the others, and its `regret` says what the choice of the
+        past cost.
+    model
+        The model that has learned them, to go on from; without it they are learned anew on the pilot.
+    budget
+        Fits in all (a number) or time ("30s", "5min"). A small budget means shorter endings and fewer seeds. None has
+        no limit.
+    draws
+        Resamples of examples and seeds for the confidence; 0 leaves it out.
+    sample_seed
+        Seed of the pilot sample and of the resamples.
+    store
+        A file that keeps every finished fit: after a failure or an interruption, call again to go on.
+    report
+        Called after every fit with the number of fits done and to do.
+
+    Returns
+    -------
+    PilotResult
+
+    Examples
+    --------
+    >>> from taskorder.learners import CallableLearner
+    >>> loss = lambda learned, test, seed: 0.5 ** learned.count(test)
+    >>> result = run_pilot([Task("a"), Task("b")], CallableLearner(loss, chance=1.0), seeds=1, draws=0)
+    >>> result.transfer.losses[0]
+    array([[0.5, 1. ],
+           [1. , 0.5]])
     """
     clock = time.perf_counter()
     if rule not in (AUTO, REHEARSAL, *RULES):
@@ -142,8 +191,8 @@ def study(
     notes = [*label_notes(aligned), *filter(None, [getattr(learner, "note", "")])]
     sample = pilot_sample(aligned, pilot, drawn_with, keep_eval=False) if aligned[0].has_data else aligned
     with nullcontext() if store is None else Store(store) as kept:
-        table, rehearsal = _measured(sample, learner, chosen_seeds, rule, limits, constraints, model, kept, report)
-    similarity, raised = clip_similarity(table.similarity())
+        transfer, rehearsal = _measured(sample, learner, chosen_seeds, rule, limits, constraints, model, kept, report)
+    similarity, raised = clip_similarity(transfer.similarity())
     if raised:
         notes.append(f"{raised} pair{'s' if raised > 1 else ''} of tasks with similarity below -1: taken as -1")
     named = rule
@@ -153,9 +202,9 @@ def study(
     evidence: Evidence
     if named == REHEARSAL:
         assert rehearsal is not None
-        made, evidence = _by_rehearsal(rehearsal, table, similarity, constraints)
+        made, evidence = _by_rehearsal(rehearsal, transfer, similarity, constraints)
     else:
-        made, evidence = _by_rule(named, table, similarity, constraints)
+        made, evidence = _by_rule(named, transfer, similarity, constraints)
         resamples = min(resamples, SLOW_DRAWS) if len(names) > MAX_REHEARSED + 1 and named in SEARCHES else resamples
     sure = None
     if constraints.num_open > 1 and constraints.fixes_order:
@@ -168,16 +217,16 @@ def study(
         expected=_expected(rehearsal, [made.order], constraints)[0],
         regret=_regret(made, similarity, constraints),
         confidence=sure,
-        warnings=cautions(sample, table, rehearsal),
+        warnings=cautions(sample, transfer, rehearsal),
         alternatives=_alternatives(similarity, rehearsal, constraints),
         seconds=time.perf_counter() - clock,
         options={
-            **made.options, "rule": rule, "pilot": _plain(pilot), "seeds": len(table.seeds),
+            **made.options, "rule": rule, "pilot": _plain(pilot), "seeds": len(transfer.seeds),
             "budget": _plain(budget), "sample_seed": drawn_with,
             "draws": resamples, "from_model": model is not None,
         },
     )  # fmt: skip
-    return Study(made, table, rehearsal, sample)
+    return PilotResult(made, transfer, rehearsal, sample)
 
 
 def _plain(value: Any) -> Any:
@@ -186,11 +235,11 @@ def _plain(value: Any) -> Any:
 
 
 def _by_rehearsal(
-    rehearsal: Rehearsal, table: TransferTable, similarity: Floats, constraints: Constraints
+    rehearsal: Rehearsal, transfer: TransferLosses, similarity: Floats, constraints: Constraints
 ) -> tuple[Plan, Evidence]:
     """The plan with the best combined score, and what it rests on."""
     base = _base(similarity, constraints)
-    evidence = RehearsalEvidence(rehearsal, table, lambda rest: _as_in(base, rest), constraints)
+    evidence = RehearsalEvidence(rehearsal, transfer, lambda rest: _as_in(base, rest), constraints)
     counts = evidence.sizes()[1]
     everything = None if counts is None else [np.arange(count) for count in counts]
     order = evidence.view(np.arange(rehearsal.num_seeds), everything).choose()
@@ -201,11 +250,13 @@ def _by_rehearsal(
     return replace(made, notes=(note, *made.notes)), evidence
 
 
-def _by_rule(rule: str, table: TransferTable, similarity: Floats, constraints: Constraints) -> tuple[Plan, Evidence]:
+def _by_rule(
+    rule: str, transfer: TransferLosses, similarity: Floats, constraints: Constraints
+) -> tuple[Plan, Evidence]:
     """The plan of a rule on the similarity, and what it rests on."""
     made = solve_input(SolverInput(checked_table(similarity), constraints), rule)
     evidence = SimilarityEvidence(
-        table,
+        transfer,
         lambda drawn: rule_order(drawn, rule, constraints),
         lambda drawn, orders: predicted_errors(drawn, orders, constraints.learned, constraints.weights),
     )
@@ -222,21 +273,21 @@ def _measured(
     model: Model | None,
     store: Store | None,
     report: Report | None,
-) -> tuple[TransferTable, Rehearsal | None]:
-    """The transfer table, and the rehearsal where the rule needs one."""
+) -> tuple[TransferLosses, Rehearsal | None]:
+    """The losses of transfer, and the rehearsal where the rule needs one."""
     names = [task.name for task in sample]
     wanted = rule == REHEARSAL or (rule == AUTO and len(sample) <= MAX_REHEARSED)
     singles = [(place,) for place in range(len(sample))]
     if not wanted or constraints.learned:
         alone = learn_orders(learner, sample, singles, seeds, store=store, report=report, examples=True)
-        table = TransferTable.from_scores(names, alone, seeds)
+        transfer = TransferLosses.from_scores(names, alone, seeds)
         if not wanted:
-            return table, None
+            return transfer, None
     if model is not None:
         seeds, store = seeds[:1], None  # the model is what it is: other seeds would change nothing
 
     def rank(made: Rehearsal, found: list[Found], endings: list[Prefix]) -> Floats:
-        known = table if constraints.learned else TransferTable.from_scores(names, found, seeds[: made.num_seeds])
+        known = transfer if constraints.learned else TransferLosses.from_scores(names, found, seeds[: made.num_seeds])
         similarity = known.similarity()
         base = _base(similarity, constraints)
         orders = [(*_as_in(base, set(made.places) - set(ending)), *ending) for ending in endings]
@@ -249,8 +300,8 @@ def _measured(
         rank=rank, may_end=constraints.allows_ending, store=store, report=report,
     )  # fmt: skip
     if not constraints.learned:
-        table = TransferTable.from_scores(names, found, allowed)
-    return table, rehearsal
+        transfer = TransferLosses.from_scores(names, found, allowed)
+    return transfer, rehearsal
 
 
 def _base(similarity: Floats, constraints: Constraints) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from taskorder.checks import Floats
-from taskorder.planning.pilot import TransferTable
+from taskorder.planning.estimate import TransferLosses
 from taskorder.planning.rehearsal import Rehearsal
 from taskorder.records import Caution
 from taskorder.task import Task
@@ -25,7 +25,7 @@ LEARNED_LEAST = 0.5
 """Share of the loss with shuffled labels that is left on a task that was just learned; above it, little was learned."""
 
 
-def cautions(tasks: Sequence[Task], table: TransferTable, rehearsal: Rehearsal | None) -> tuple[Caution, ...]:
+def cautions(tasks: Sequence[Task], table: TransferLosses, rehearsal: Rehearsal | None) -> tuple[Caution, ...]:
     """All that applies."""
     checks: tuple[Callable[[], Caution | None], ...] = (
         lambda: not_converged(table),
@@ -40,7 +40,7 @@ def cautions(tasks: Sequence[Task], table: TransferTable, rehearsal: Rehearsal |
     return tuple(found for check in checks if (found := check()) is not None)
 
 
-def not_converged(table: TransferTable) -> Caution | None:
+def not_converged(table: TransferLosses) -> Caution | None:
     """A task alone is not learned."""
     own = np.diagonal(table.ratios.mean(axis=0))
     worst = int(own.argmax())
@@ -77,7 +77,7 @@ def collapse(tasks: Sequence[Task], rehearsal: Rehearsal | None) -> Caution | No
     )
 
 
-def negative(table: TransferTable) -> Caution | None:
+def negative(table: TransferLosses) -> Caution | None:
     """Tasks that contradict each other."""
     off = _pairs(table)
     count = int((off < NEGATIVE).sum())
@@ -91,7 +91,7 @@ def negative(table: TransferTable) -> Caution | None:
     )
 
 
-def not_semidefinite(table: TransferTable) -> Caution | None:
+def not_semidefinite(table: TransferLosses) -> Caution | None:
     """A similarity that no set of tasks can have."""
     smallest = float(np.linalg.eigvalsh(np.maximum(table.similarity(), -1.0))[0])
     if smallest >= EIGENVALUE_LEAST:
@@ -103,7 +103,7 @@ def not_semidefinite(table: TransferTable) -> Caution | None:
     )
 
 
-def uniform(table: TransferTable) -> Caution | None:
+def uniform(table: TransferLosses) -> Caution | None:
     """Nothing to tell tasks apart by."""
     off = _pairs(table)
     if off.size < 2 or off.std() >= SPREAD_LEAST:
@@ -146,7 +146,7 @@ def different_sizes(tasks: Sequence[Task]) -> Caution | None:
     )
 
 
-def different_scales(table: TransferTable) -> Caution | None:
+def different_scales(table: TransferLosses) -> Caution | None:
     """Losses of very different size."""
     scale = table.chance.mean(axis=(0, 1))
     low, high = int(scale.argmin()), int(scale.argmax())
@@ -160,7 +160,7 @@ def different_scales(table: TransferTable) -> Caution | None:
     )
 
 
-def _pairs(table: TransferTable) -> Floats:
+def _pairs(table: TransferLosses) -> Floats:
     """Similarities of all pairs of different tasks."""
     similarity = table.similarity()
     return np.asarray(similarity[np.triu_indices(len(similarity), 1)])

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from taskorder.learners import SklearnLearner
-from taskorder.planning import applicability
-from taskorder.planning.applicability import cautions
-from taskorder.planning.pilot import TransferTable
+from taskorder.planning import warnings
+from taskorder.planning.estimate import TransferLosses
 from taskorder.planning.plan import plan
 from taskorder.planning.rehearsal import Rehearsal
+from taskorder.planning.warnings import cautions
 from taskorder.task import Task, align
 
 SIMILARITY = np.array([[1.0, 0.6, 0.2], [0.6, 1.0, 0.3], [0.2, 0.3, 1.0]])
@@ -21,7 +21,7 @@ def table(similarity=SIMILARITY, own=0.04, scale=(1.0, 1.0, 1.0)):
     ratios = (1 - np.asarray(similarity, float)) ** 2
     np.fill_diagonal(ratios, own)
     chance = np.ones((2, 3, 1)) * np.asarray(scale)
-    return TransferTable(tuple("abc"), ratios * chance, chance, None, (0, 1))
+    return TransferLosses(tuple("abc"), ratios * chance, chance, None, (0, 1))
 
 
 def tasks(counts=(20, 20, 20), labels=(2, 2, 2)):
@@ -90,8 +90,8 @@ def test_names_without_data_and_losses_without_accuracies_are_no_trouble():
 
 
 def test_every_check_is_asked():
-    checks = [name for name, value in vars(applicability).items() if callable(value) and value.__module__ ==
-              applicability.__name__ and not name.startswith("_")]  # fmt: skip
+    checks = [name for name, value in vars(warnings).items() if callable(value) and value.__module__ ==
+              warnings.__name__ and not name.startswith("_")]  # fmt: skip
     assert len(checks) == len(TRIGGERS) + 1  # and `cautions` itself
 
 
