@@ -6,8 +6,8 @@ DIR holds `cifar-100-binary/` in the official binary layout. Needs scikit-learn 
 "living thing (0) or man-made thing (1)?" on two classes that no other task uses. For every task A and seed a small
 net is trained on A alone and then scored on every other task B, without training there (zero-shot transfer):
 
-    ratio(A->B) = loss_B / (expected loss_B with shuffled labels),   loss = cross-entropy
-    similarity(A, B) = 1 - (sqrt(ratio(A->B)) + sqrt(ratio(B->A))) / 2,   and 1 on the diagonal.
+    loss ratio(A, B) = loss_B / (expected loss_B with shuffled labels),   loss = cross-entropy
+    similarity(A, B) = 1 - (sqrt(loss ratio(A, B)) + sqrt(loss ratio(B, A))) / 2,   and 1 on the diagonal.
 
 The expectation over shuffles is exact: each image's loss averaged over the label shares of B. Ratios are averaged
 over seeds before the square root. The scored images are B's training images, which the net of A has never seen.
@@ -58,22 +58,22 @@ def load_tasks(folder: Path, num_images: int) -> list[tuple[np.ndarray, np.ndarr
     return tasks
 
 
-def transfer_ratio(probability: np.ndarray, labels: np.ndarray) -> float:
+def loss_ratio(probability: np.ndarray, labels: np.ndarray) -> float:
     """Cross-entropy on the true labels over its exact expectation under shuffled labels (1 = nothing transfers)."""
     losses = -np.log(np.clip(probability, PROBABILITY_FLOOR, None))
     shares = np.bincount(labels, minlength=losses.shape[1]) / len(labels)
     return float(losses[np.arange(len(labels)), labels].mean() / (losses @ shares).mean())
 
 
-def ratio_matrix(tasks: list[tuple[np.ndarray, np.ndarray]], seed: int) -> np.ndarray:
-    """ratio[a, b]: train on task a, score on task b."""
+def loss_ratios(tasks: list[tuple[np.ndarray, np.ndarray]], seed: int) -> np.ndarray:
+    """Row a, column b: train on task a, score on task b."""
     ratios = np.empty((len(tasks), len(tasks)))
     for a, (images, labels) in enumerate(tasks):
         net = MLPClassifier((128, 64), batch_size=20, max_iter=EPOCHS, alpha=1e-3, random_state=seed)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # a fixed number of epochs is meant
             net.fit(images, labels)
-        ratios[a] = [transfer_ratio(net.predict_proba(x), y) for x, y in tasks]
+        ratios[a] = [loss_ratio(net.predict_proba(x), y) for x, y in tasks]
     return ratios
 
 
@@ -86,7 +86,7 @@ def main() -> None:
     parser.add_argument("--images", type=int, default=500, help="training images a class")
     options = parser.parse_args()
     tasks = load_tasks(options.folder / "cifar-100-binary", options.images)
-    ratios = np.stack([ratio_matrix(tasks, seed) for seed in range(options.seeds)])
+    ratios = np.stack([loss_ratios(tasks, seed) for seed in range(options.seeds)])
     roots = np.sqrt(ratios.mean(axis=0))
     similarity = np.round(1 - (roots + roots.T) / 2, 4)
     np.fill_diagonal(similarity, 1.0)

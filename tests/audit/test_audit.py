@@ -13,17 +13,17 @@ from .drawn_results import accuracy_table, results, rows_of
 
 def test_verdicts():
     strong = audit_results(results(accuracy_table()), used="3", compare=[("0", "1")])
-    assert strong.verdict.startswith("Order matters: it makes 9")
+    assert strong.verdict.startswith("Order matters: it accounts for 9")
     assert strong.test.p < 1e-6
     assert strong.orders[0].mean == max(score.mean for score in strong.orders)
     weak = audit_results(results(accuracy_table(order=0.0, shape=(12, 10, 3))))
-    assert weak.verdict.startswith("No effect of the order stands out from the noise")
+    assert weak.verdict.startswith("The effect of the order is within the noise")
     few = audit_results(results(accuracy_table(seed=1, order=0.0, shape=(3, 2, 3))))
-    assert few.verdict.startswith("These runs cannot tell whether order matters")
+    assert few.verdict.startswith("These runs do not show whether order matters")
     same = audit_results(results(np.full((3, 2, 2), 0.5)))
     assert same.verdict.startswith("All runs have the same final average accuracy")
     one_seed = audit_results(results(accuracy_table(shape=(5, 1, 3))), used="0", compare=[("0", "1")])
-    assert "order and noise cannot be told apart" in one_seed.verdict
+    assert "order and noise cannot be separated" in one_seed.verdict
     assert (one_seed.components, one_seed.test, one_seed.needs, one_seed.aopd.noise) == ((), None, None, None)
     assert (one_seed.regret.cross_validated, one_seed.pairs[0].p) == (None, None)
     one_order = audit_results(results(accuracy_table(shape=(1, 5, 3))))

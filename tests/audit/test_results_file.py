@@ -103,7 +103,7 @@ def test_orders_with_names_of_their_own():
 def test_a_run_without_a_task_is_left_out_and_said():
     rows = rows_of(accuracy_table())
     found = results_from_rows(enumerate(rows[1:], 2), "a")
-    assert found.notes == ("1 runs lack a task and are left out (order 0>1>2, seed 0 has no task 0)",)
+    assert found.notes == ("1 incomplete run left out (order 0>1>2, seed 0 has no task 0)",)
     audit = audit_results(found)
     assert (audit.design, audit.num_runs) == ("crossed", 20)
     assert audit.notes[1].startswith("3 of 23 runs are left out")
@@ -114,7 +114,7 @@ def test_a_run_without_a_task_is_left_out_and_said():
 def test_other_columns_that_vary_are_noted():
     rows = [{**row, "host": "ab"[int(row["seed"]) % 2]} for row in rows_of(accuracy_table())]
     (note,) = results_from_rows(enumerate(rows, 2), "a").notes
-    assert note == "column host has several values (a, b) and is not looked at; `where` keeps one of them"
+    assert note == "column host has several values (a, b) and is ignored; `where` keeps one value"
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ def test_the_table_and_the_verdict(here, capsys):
     assert "regret of 0>1>2:" in said.out
     assert "0>1>2 minus 2>1>0:" in said.out
     assert "paired over 4 seeds" in said.out
-    assert lines[-1].startswith("Order matters: it makes 9")
+    assert lines[-1].startswith("Order matters: it accounts for 9")
     assert said.err == ""
 
 
@@ -146,7 +146,7 @@ def test_one_seed_is_said_plainly(here, capsys):
     (here / "one.csv").write_text(table(accuracies()[:, :1]))
     assert main(["audit", "one.csv"]) == 0
     out = capsys.readouterr().out
-    assert "order and noise cannot be told apart" in out
+    assert "order and noise cannot be separated" in out
     assert "order and noise" in out.splitlines()[2]
 
 

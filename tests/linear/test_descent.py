@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taskorder import error_path, random_correlation
-from taskorder.linear import residual_descent as gram
+from taskorder.linear import residual_descent
 from taskorder.linear.random_tasks import LinearTasks, Sizes, sample_tasks
 from taskorder.linear.residual_descent import boundary_errors, trajectories
 from taskorder.linear.simulate import progress_of
@@ -80,7 +80,7 @@ def test_orders_are_independent_of_their_company_and_of_chunks(monkeypatch):
     rng = np.random.default_rng(0)
     orders = np.array([rng.permutation(4) for _ in range(9)])
     together = boundary_errors(tasks, orders, learning_rate=RATE), trajectories(tasks, orders, learning_rate=RATE)
-    monkeypatch.setattr(gram, "CHUNK_BYTES", 1)
+    monkeypatch.setattr(residual_descent, "CHUNK_BYTES", 1)
     apart = boundary_errors(tasks, orders, learning_rate=RATE), trajectories(tasks, orders, learning_rate=RATE)
     for many, one in zip(together, apart, strict=True):
         np.testing.assert_allclose(many, one, rtol=1e-11, atol=1e-13)

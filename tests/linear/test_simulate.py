@@ -26,7 +26,7 @@ def test_jobs_equal_single_simulations_in_their_order():
 def test_workers_do_not_change_the_answer(monkeypatch):
     jobs = [Job(random_correlation(3, seed=k), [[0, 1, 2]], seed=k) for k in range(5)]
     many = simulated_errors(jobs, SMALL)
-    monkeypatch.setattr(module, "MAX_BYTES", 1)
+    monkeypatch.setattr(module, "MAX_SIMULATION_BYTES", 1)
     one = simulated_errors(jobs, SMALL)
     np.testing.assert_array_equal(many, one)
 

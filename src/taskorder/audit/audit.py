@@ -37,7 +37,20 @@ from taskorder.checks import number
 
 @dataclass(frozen=True)
 class Audit:
-    """What the order does to the final average accuracy. Accuracies are shares from 0 to 1."""
+    """What the order of the tasks does to the final average accuracy, by `audit_results`.
+
+    Accuracies are shares from 0 to 1; intervals are at 95 %.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from taskorder import audit_results
+    >>> from taskorder.audit.results import Results
+    >>> accuracy = np.array([[[0.9], [0.8]], [[0.6], [0.5]]])  # (orders, seeds, tasks)
+    >>> audit = audit_results(Results(("A", "B"), ("1", "2"), ("x",), ("x",), accuracy))
+    >>> audit.design, round(audit.mean, 3), audit.orders[0].order
+    ('crossed', 0.7, 'A')
+    """
 
     design: Design
     """crossed: every order with every seed; nested: runs within orders; else what is missing to tell them apart."""
@@ -64,7 +77,7 @@ class Audit:
     notes: tuple[str, ...] = ()
 
     def summary(self) -> str:
-        """Lines for people."""
+        """Every finding on a line of its own, with the verdict at the end."""
         return "\n".join([*lines_of(self), self.verdict])
 
     def to_json(self, *, indent: int | None = 2) -> str:
@@ -80,17 +93,40 @@ def audit_results(
     difference: float = 0.01,
     seed: int = 0,
 ) -> Audit:
-    """The audit of results of one experiment.
+    """Audit the results of one experiment: how much of their variance is the order, and how much the seed.
 
-    `used` is the order whose regret is asked for, `compare` pairs of orders to test, `difference` the difference in
-    final average accuracy (0.01 is one point) that a comparison should be able to see.
+    Parameters
+    ----------
+    results : Results
+        Final accuracies by order, seed and task, as `read_results` returns them.
+    used : str, optional
+        An order whose regret against the best one is reported.
+    compare : pairs of orders
+        Orders to test against each other.
+    difference : float
+        Difference in final average accuracy that a comparison should detect; 0.01 is one point.
+    seed : int
+        Of the random draws behind the intervals.
 
+    Returns
+    -------
+    Audit
+
+    Raises
+    ------
+    ValueError
+        Where `used` or `compare` name an order that the results do not have.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from taskorder import audit_results
     >>> from taskorder.audit.results import Results
     >>> rng = np.random.default_rng(0)
     >>> accuracy = 0.8 + 0.05 * rng.standard_normal((6, 1, 1)) + 0.01 * rng.standard_normal((6, 4, 3))
     >>> results = Results(tuple("ABCDEF"), tuple("1234"), tuple("xyz"), tuple("xyz"), accuracy)
     >>> print(audit_results(results).verdict)  # doctest: +NORMALIZE_WHITESPACE
-    Order matters: it makes ...
+    Order matters: it accounts for ...
     """
     if not 0 < number(difference) < 1:
         raise ValueError(f"`difference` must be above 0 and below 1 (0.01 is one point), got {difference!r}.")
@@ -98,7 +134,9 @@ def audit_results(
     design, rows, columns = design_of(whole)
     table, orders = whole[np.ix_(rows, columns)], tuple(results.orders[row] for row in rows)
     num_runs = int((~np.isnan(table)).sum())
-    notes = [*results.notes, *_left_out(int((~np.isnan(whole)).sum()), num_runs)]
+    notes, num_given = list(results.notes), int((~np.isnan(whole)).sum())
+    if num_runs < num_given:
+        notes.append(f"{num_given - num_runs} of {num_given} runs are left out: their order or seed was not run fully")
     split = _split(design, table, seed)
     replicated = design in ("crossed", "nested")
     parts: tuple[Disparity, ...] = ()
@@ -133,12 +171,6 @@ def audit_results(
     return replace(plain, verdict=verdict_of(plain))
 
 
-def _left_out(there: int, kept: int) -> list[str]:
-    if there == kept:
-        return []
-    return [f"{there - kept} of {there} runs are left out: some orders and seeds lack others' runs"]
-
-
 def _split(design: Design, table: np.ndarray, seed: int) -> Split | None:
     if design == "crossed":
         return crossed_split(table, seed)
@@ -159,5 +191,5 @@ def _needs(split: Split | None, design: Design, difference: float, num_tasks: in
         return None
     paired = design == "crossed"
     order, by, rest = (split.variance(source) for source in ("order", "seed", "rest"))
-    found = needs(order, by, rest, difference, paired=paired)
-    return replace(found, possible_orders=math.factorial(num_tasks)) if 1 < num_tasks <= 10 else found
+    estimate = needs(order, by, rest, difference, paired=paired)
+    return replace(estimate, possible_orders=math.factorial(num_tasks)) if 1 < num_tasks <= 10 else estimate

@@ -31,14 +31,14 @@ def disparities(
     accuracy: Floats, names: tuple[str, ...], *, replicated: bool, crossed: bool, seed: int = 0
 ) -> tuple[tuple[Disparity, ...], Disparity, Disparity]:
     """OPD of each task, AOPD and MOPD, from an (orders, seeds, tasks) table with NaN for missing runs."""
-    found = _ranges(accuracy)
+    ranges = _ranges(accuracy)
     noise = np.stack([_ranges(table) for table in _alike(accuracy, crossed, seed)]) if replicated else None
     parts = tuple(
-        Disparity(name, float(value), None if noise is None else float(noise[:, place].mean()))
-        for place, (name, value) in enumerate(zip(names, found, strict=True))
+        Disparity(name, float(value), None if noise is None else float(noise[:, task].mean()))
+        for task, (name, value) in enumerate(zip(names, ranges, strict=True))
     )
-    average = Disparity("AOPD", float(found.mean()), None if noise is None else float(noise.mean()))
-    largest = Disparity("MOPD", float(found.max()), None if noise is None else float(noise.max(axis=1).mean()))
+    average = Disparity("AOPD", float(ranges.mean()), None if noise is None else float(noise.mean()))
+    largest = Disparity("MOPD", float(ranges.max()), None if noise is None else float(noise.max(axis=1).mean()))
     return parts, average, largest
 
 
@@ -49,7 +49,7 @@ def _ranges(accuracy: Floats) -> Floats:
 
 
 def _alike(accuracy: Floats, crossed: bool, seed: int) -> Iterator[Floats]:
-    """Tables in which all orders are alike: residuals, as large as the noise, in a random place of their seed."""
+    """Tables in which all orders are alike: residuals, as large as the noise, shuffled within their seed."""
     rng = np.random.default_rng(seed)
     num_orders, num_seeds = accuracy.shape[:2]
     rest = accuracy - np.nanmean(accuracy, axis=1, keepdims=True)

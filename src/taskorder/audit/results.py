@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from taskorder.checks import Floats
+from taskorder.tables.separated import counted
 
 NEEDED = ("order", "seed", "task", "accuracy")
 MEASURED = ("step", "task_name", "position", "loss", "chance")
@@ -23,16 +24,16 @@ MEASURED = ("step", "task_name", "position", "loss", "chance")
 SHOWN = 6
 """Values of a column that a message names."""
 
-Place = int | str
-"""Where a row is from: the line in a file, or for what is no file the words, like "in set 0"."""
-Row = tuple[Place, Mapping[str, str]]
+Location = int | str
+"""Where a row is from: its line in a file; for anything else words like "in set 0"."""
+Row = tuple[Location, Mapping[str, str]]
 """Where it is from, and the cells by column."""
 
 
-class Kept(NamedTuple):
-    """What is needed of a row once it was looked at."""
+class Entry(NamedTuple):
+    """What is needed of a row once it has been checked."""
 
-    place: Place
+    location: Location
     accuracy: float
     settings: tuple[tuple[str, str], ...]
     """The cells of the other columns, one object for all rows that are alike."""
@@ -54,68 +55,68 @@ class Results:
         """The index of an order, by task numbers or task names; messages call it `name`."""
         named = dict(zip(self.task_names, self.tasks, strict=True))
         steps = _steps(order)
-        for way in (steps, tuple(named.get(step, step) for step in steps)):
-            if ">".join(way) in self.orders:
-                return self.orders.index(">".join(way))
+        for tasks in (steps, tuple(named.get(step, step) for step in steps)):
+            if ">".join(tasks) in self.orders:
+                return self.orders.index(">".join(tasks))
         known = ", ".join(self.orders[:SHOWN]) + (", ..." if len(self.orders) > SHOWN else "")
         raise ValueError(f"`{name}` must name an order of the results, got {order!r}. Orders: {known}.")
 
 
 def needed_columns(columns: Iterable[str], label: str) -> None:
-    """Refuse a table without the columns that every one must have."""
-    found = list(columns)
-    missing = [name for name in NEEDED if name not in found]
+    """Refuse a table without the columns that every table of results has."""
+    columns = list(columns)
+    missing = [name for name in NEEDED if name not in columns]
     if missing:
         raise ValueError(
-            f"`{label}` must have the columns {', '.join(NEEDED)}, got no {missing[0]!r} among: {_shown(found)}."
+            f"`{label}` must have the columns {', '.join(NEEDED)}, got no {missing[0]!r} among: {_shown(columns)}."
         )
 
 
 def results_from_rows(rows: Iterable[Row], label: str, where: Mapping[str, str] | None = None) -> Results:
     """The results in rows of text cells; `label` is what messages call their source."""
-    kept: dict[tuple[str, str, str], Kept] = {}
+    entries: dict[tuple[str, str, str], Entry] = {}
     alike: dict[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]] = {}
     values: dict[str, dict[str, None]] = {}
     names: dict[str, str] = {}
     tasks_of: tuple[str, ...] | None = None
     any_row = False
-    for place, cells in rows:
+    for location, cells in rows:
         any_row = True
         if not _chosen(cells, where or {}, label):
             continue
-        steps = _order(cells["order"], place, label)
-        if "step" in cells and not _is_last(cells["step"], steps, place, label):
+        steps = _order(cells["order"], location, label)
+        if "step" in cells and not _is_last(cells["step"], steps, location, label):
             continue
         tasks = tuple(sorted(steps)) if len(steps) > 1 else ()  # an order with a name of its own lists no tasks
         if tasks != (tasks if tasks_of is None else tasks_of):
             raise ValueError(
-                f"`{label}` must have the same tasks in every order, got {cells['order']!r} {_said(place)} "
+                f"`{label}` must have the same tasks in every order, got {cells['order']!r} {_where(location)} "
                 f"after orders of {', '.join((tasks_of or ('no tasks',))[:SHOWN])}."
             )
         tasks_of = tasks
         if tasks_of and cells["task"] not in tasks_of and cells.get("task_name") not in tasks_of:
             raise ValueError(
-                f"`{label}` must name tasks as in the orders, got task {cells['task']!r} {_said(place)}, "
+                f"`{label}` must name tasks as in the orders, got task {cells['task']!r} {_where(location)}, "
                 f"which is not in {cells['order']!r}."
             )
         key = (">".join(steps), cells["seed"], cells["task"])
-        accuracy = _number(cells["accuracy"], place, label)
+        accuracy = _number(cells["accuracy"], location, label)
         if not cells["seed"] or not cells["task"]:
-            raise ValueError(f"`{label}` must have a seed and a task in every row, got a blank {_said(place)}.")
+            raise ValueError(f"`{label}` must have a seed and a task in every row, got a blank {_where(location)}.")
         settings = tuple((name, cell) for name, cell in cells.items() if name not in (*NEEDED, *MEASURED))
-        found = Kept(place, accuracy, alike.setdefault(settings, settings))
-        if key in kept:
-            raise ValueError(_twice(key, kept[key], found, label))
-        kept[key] = found
+        entry = Entry(location, accuracy, alike.setdefault(settings, settings))
+        if key in entries:
+            raise ValueError(_twice(key, entries[key], entry, label))
+        entries[key] = entry
         names[cells["task"]] = cells.get("task_name") or cells["task"]
         for column, cell in cells.items():
             seen = values.setdefault(column, {})
             if len(seen) <= SHOWN:
                 seen[cell] = None
-    if not kept:
+    if not entries:
         raise ValueError(_nothing(any_row, where, label))
     notes = _one_experiment(values, label)
-    return _table(kept, names, notes, label)
+    return _table(entries, names, notes, label)
 
 
 def _chosen(cells: Mapping[str, str], where: Mapping[str, str], label: str) -> bool:
@@ -135,51 +136,51 @@ def _steps(order: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in re.split(r"-?>", order))
 
 
-def _said(place: Place) -> str:
-    return f"on line {place}" if isinstance(place, int) else place
+def _where(location: Location) -> str:
+    return f"on line {location}" if isinstance(location, int) else location
 
 
-def _order(text: str, place: Place, label: str) -> tuple[str, ...]:
+def _order(text: str, location: Location, label: str) -> tuple[str, ...]:
     steps = _steps(text)
     if not all(steps) or len(set(steps)) < len(steps):
         raise ValueError(
-            f"`{label}` must have orders like 2>0>1 with each task once, got {text!r} {_said(place)}. "
+            f"`{label}` must have orders like 2>0>1 with each task once, got {text!r} {_where(location)}. "
             "Or give each order a name without >."
         )
     return steps
 
 
-def _is_last(step: str, steps: Sequence[str], place: Place, label: str) -> bool:
+def _is_last(step: str, steps: Sequence[str], location: Location, label: str) -> bool:
     if len(steps) == 1:
         raise ValueError(
-            f"`{label}` must have orders like 2>0>1 beside a column step, got {steps[0]!r} {_said(place)}. "
+            f"`{label}` must have orders like 2>0>1 beside a column step, got {steps[0]!r} {_where(location)}. "
             "Or keep the rows of the last step and drop the column."
         )
     if not step.isdecimal():
-        raise ValueError(f"`{label}` must have whole numbers as steps, got {step!r} {_said(place)}.")
+        raise ValueError(f"`{label}` must have whole numbers as steps, got {step!r} {_where(location)}.")
     return int(step) == len(steps)
 
 
-def _number(cell: str, place: Place, label: str) -> float:
+def _number(cell: str, location: Location, label: str) -> float:
     try:
         number = float(cell)
     except ValueError:
         number = math.nan
     if not 0 <= number <= 100:
         raise ValueError(
-            f"`{label}` must have accuracies from 0 to 1 or from 0 to 100, got {cell!r} {_said(place)}. "
+            f"`{label}` must have accuracies from 0 to 1 or from 0 to 100, got {cell!r} {_where(location)}. "
             "Run it again or drop the row."
         )
     return number
 
 
-def _twice(key: tuple[str, str, str], old: Kept, new: Kept, label: str) -> str:
+def _twice(key: tuple[str, str, str], old: Entry, new: Entry, label: str) -> str:
     before = dict(old.settings)
     column = next((name for name, cell in new.settings if cell != before.get(name)), None)
     fix = "Drop one of them." if column is None else f"Choose one with `where`: {column}={before.get(column, '')}."
     return (
         f"`{label}` must have one row for each order, seed and task, got order {key[0]}, seed {key[1]}, task {key[2]} "
-        f"{_said(old.place)} and {_said(new.place)}. {fix}"
+        f"{_where(old.location)} and {_where(new.location)}. {fix}"
     )
 
 
@@ -208,29 +209,29 @@ def _one_experiment(values: Mapping[str, Mapping[str, None]], label: str) -> lis
                 f"`{label}` must hold one experiment, got several with {column} {shown}. "
                 f"Choose one with `where`: {column}={first}."
             )
-        notes.append(f"column {column} has several values ({shown}) and is not looked at; `where` keeps one of them")
+        notes.append(f"column {column} has several values ({shown}) and is ignored; `where` keeps one value")
     return notes
 
 
 def _table(
-    kept: Mapping[tuple[str, str, str], Kept],
+    entries: Mapping[tuple[str, str, str], Entry],
     names: Mapping[str, str],
     notes: list[str],
     label: str,
 ) -> Results:
-    orders, seeds, tasks = (_sorted({key[place] for key in kept}) for place in range(3))
+    orders, seeds, tasks = (_sorted({key[axis] for key in entries}) for axis in range(3))
     accuracy = np.full((len(orders), len(seeds), len(tasks)), np.nan)
-    places = [{value: place for place, value in enumerate(found)} for found in (orders, seeds, tasks)]
-    for (order, seed, task), one in kept.items():
-        accuracy[places[0][order], places[1][seed], places[2][task]] = one.accuracy
-    accuracy = _shares(accuracy, kept, label)
+    index_of = [{value: index for index, value in enumerate(values)} for values in (orders, seeds, tasks)]
+    for key, entry in entries.items():
+        accuracy[tuple(indices[value] for indices, value in zip(index_of, key, strict=True))] = entry.accuracy
+    accuracy = _shares(accuracy, entries, label)
     partial = np.isnan(accuracy).any(axis=2) & ~np.isnan(accuracy).all(axis=2)
     if partial.any():
         row, column = np.argwhere(partial)[0]
         lacking = int(np.isnan(accuracy[row, column]).argmax())
         notes.append(
-            f"{int(partial.sum())} runs lack a task and are left out (order {orders[row]}, seed {seeds[column]} has no "
-            f"task {tasks[lacking]})"
+            f"{counted(int(partial.sum()), 'incomplete run')} left out "
+            f"(order {orders[row]}, seed {seeds[column]} has no task {tasks[lacking]})"
         )
         accuracy[partial] = np.nan
     there = np.asarray(~np.isnan(accuracy).any(axis=2))
@@ -249,16 +250,16 @@ def _table(
     )
 
 
-def _shares(accuracy: Floats, kept: Mapping[tuple[str, str, str], Kept], label: str) -> Floats:
+def _shares(accuracy: Floats, entries: Mapping[tuple[str, str, str], Entry], label: str) -> Floats:
     """Percent become shares; a table that seems to mix both is refused."""
-    found = accuracy[~np.isnan(accuracy)]
-    if found.max() <= 1:
+    known = accuracy[~np.isnan(accuracy)]
+    if known.max() <= 1:
         return accuracy
-    first = next(one for one in kept.values() if one.accuracy > 1)
-    if found.max() <= 1.5 or np.mean((found > 0) & (found <= 1)) > 0.5:
+    first = next(entry for entry in entries.values() if entry.accuracy > 1)
+    if known.max() <= 1.5 or np.mean((known > 0) & (known <= 1)) > 0.5:
         raise ValueError(
             f"`{label}` must have accuracies all from 0 to 1 or all from 0 to 100, got a mixture: "
-            f"{first.accuracy:g} {_said(first.place)}."
+            f"{first.accuracy:g} {_where(first.location)}."
         )
     return accuracy / 100
 

@@ -66,7 +66,7 @@ def _named_cells(lines: Iterator[str], label: str) -> Iterator[Row]:
                 columns.add(name)
             needed_columns(header, label)
         elif len(cells) != len(header):
-            found = f"{len(cells)} on line {line}"
-            raise refusal(label, f"have {len(header)} cells a row", found, "Fill or drop the row.")
+            got = f"{len(cells)} on line {line}"
+            raise refusal(label, f"have {len(header)} cells a row", got, "Fill or drop the row.")
         else:
             yield line, dict(zip(header, cells, strict=True))

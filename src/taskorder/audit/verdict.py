@@ -28,7 +28,7 @@ def verdict_of(audit: Audit) -> str:
         )
     if audit.design == "one seed":
         return (
-            f"One run for each order: order and noise cannot be told apart. The {audit.num_orders} orders are up to "
+            f"One run for each order: order and noise cannot be separated. The {audit.num_orders} orders are up to "
             f"{spread} points apart. Run them with a second seed."
         )
     if audit.std == 0:
@@ -38,23 +38,23 @@ def verdict_of(audit: Audit) -> str:
     between = f"{percent(order.share_low)} to {percent(order.share_high)}"
     if audit.test.p < 0.05:
         return (
-            f"Order matters: it makes {percent(order.share)} of the variance of the final average accuracy "
+            f"Order matters: it accounts for {percent(order.share)} of the variance of the final average accuracy "
             f"(95 % interval {between}), and the best and the worst of {audit.num_orders} orders are {spread} points "
             "apart. Report the order, or average over several."
         )
     if order.share_high < 0.5:
         return (
-            f"No effect of the order stands out from the noise ({p_value(audit.test.p)}): it makes at most "
+            f"The effect of the order is within the noise ({p_value(audit.test.p)}): it accounts for at most "
             f"{percent(order.share_high)} of the variance of the final average accuracy."
         )
     return (
-        f"These runs cannot tell whether order matters ({p_value(audit.test.p)}): it makes {between} of the variance "
-        "of the final average accuracy. More seeds and orders would tell."
+        f"These runs do not show whether order matters ({p_value(audit.test.p)}): it accounts for {between} of "
+        "the variance of the final average accuracy. Run more seeds and orders."
     )
 
 
 def lines_of(audit: Audit) -> list[str]:
-    """All findings but the verdict, one a line."""
+    """All findings but the verdict, each on a line."""
     parts = [
         f"{LABELS[part.source]}: {percent(part.share)} of the variance ({percent(part.share_low)} to "
         f"{percent(part.share_high)}), standard deviation {points(part.variance**0.5)} points"
@@ -77,8 +77,9 @@ def detail_lines(audit: Audit) -> list[str]:
         f = "infinite" if audit.test.f is None else f"{audit.test.f:.3g}"
         close = sum(bool(score.as_good_as_best) for score in audit.orders)
         lines.append(
-            f"all orders alike? F({audit.test.order_df}, {audit.test.error_df}) = {f}, {p_value(audit.test.p)}; "
-            f"{close} of {audit.num_orders} orders cannot be told from the best (Tukey, 5 %)"
+            f"test that all orders are equal: F({audit.test.order_df}, {audit.test.error_df}) = {f}, "
+            f"{p_value(audit.test.p)}; {close} of {audit.num_orders} orders cannot be distinguished from the best "
+            "(Tukey, 5 %)"
         )
     if audit.aopd is not None and audit.mopd is not None:
         worst = max(audit.disparity, key=lambda part: part.value)
@@ -146,24 +147,24 @@ def _regret(audit: Audit) -> str:
     assert regret is not None
     shown = (
         f"regret of {regret.used}: {points(regret.observed)} points to the best order observed, {regret.best} "
-        "(too large on average: the best was also lucky)"
+        "(biased upward: the best order is chosen on the same runs)"
     )
     if regret.cross_validated is not None:
-        shown += f"; {points(regret.cross_validated)} when other seeds choose the best (too small on average)"
+        shown += f"; {points(regret.cross_validated)} when other seeds choose the best (biased downward)"
     return f"{shown}; better than {percent(regret.share_below)} of the other orders"
 
 
 def _needs(audit: Audit) -> list[str]:
     need = audit.needs
     assert need is not None
-    ways = ", or ".join(
+    alternatives = ", or ".join(
         f"{_count(orders)} orders with {seeds} seed{'s' * (seeds > 1)} each" for seeds, orders in need.orders
     )
     same = "seeds, the same for both" if audit.design == "crossed" else "seeds for each"
     gap = f"a difference of {points(need.difference)} point{'s' * (need.difference != 0.01)}"
     lines = [
-        f"a single order moves the final average accuracy by +-{points(need.order_spread)} points (95 %)",
-        f"{gap} between two methods needs for each of them ({percent(need.power)} power, 5 % level): {ways}",
+        f"a single random order shifts the final average accuracy by +-{points(need.order_spread)} points (95 %)",
+        f"{gap} between two methods needs for each of them ({percent(need.power)} power, 5 % level): {alternatives}",
         f"{gap} between two orders needs {_count(need.seeds)} {same}",
     ]
     if need.possible_orders is not None and any((orders or MOST) > need.possible_orders for _, orders in need.orders):

@@ -18,9 +18,9 @@ def read_digits() -> Dataset:
             "`digits` must come from scikit-learn, got no such package. "
             'Install it with: pip install "taskorder[neural]".'
         ) from None
-    found = load_digits()
-    images = np.rint(found.images * (255 / 16)).astype(np.uint8)[..., np.newaxis]
-    labels = found.target.astype(np.int64)
+    digits = load_digits()
+    images = np.rint(digits.images * (255 / 16)).astype(np.uint8)[..., np.newaxis]
+    labels = digits.target.astype(np.int64)
     train, test = held_out(labels, NUM_TEST)
     names = tuple(map(str, range(10)))
     return Dataset("digits", images[train], labels[train], images[test], labels[test], names)

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from taskorder.tables.input_files import printable
 
-Report = Callable[[int, int | None], None]
+DownloadProgress = Callable[[int, int | None], None]
 """Called with the bytes that have arrived and the bytes in all (None where the server does not say)."""
 
 _CHUNK = 2**18
@@ -47,7 +47,7 @@ def download(
     *,
     md5: str,
     max_bytes: int,
-    report: Report | None = None,
+    report: DownloadProgress | None = None,
     timeout: float = 30.0,
     tries: int = 4,
     wait: float = 1.0,
@@ -73,16 +73,16 @@ def download(
                         raise _unreachable(address, part, str(problem)) from None
                     time.sleep(wait * 2**attempt)
                     continue
-                found = file_md5(part)
-                if found == md5:
+                received = file_md5(part)
+                if received == md5:
                     os.replace(part, path)
                     _tag(part).unlink(missing_ok=True)
                     return
                 _discard(part)
                 if not resumed or attempt + 1 == tries:
                     raise ValueError(
-                        f"`{address}` must have the md5 {md5}, got {found}. The file there is broken or was changed, "
-                        "and was not kept. Try again later, or put a good copy into the folder yourself."
+                        f"`{address}` must have the md5 {md5}, got {received}. The file there is broken or was "
+                        "changed, and was not kept. Try again later, or put a good copy into the folder yourself."
                     )
     except OSError as problem:
         raise no_room(path.parent, problem) from None
@@ -103,7 +103,7 @@ def file_md5(path: Path) -> str:
         return hashlib.file_digest(stream, lambda: hashlib.md5(usedforsecurity=False)).hexdigest()
 
 
-def _fetch(address: str, part: Path, max_bytes: int, report: Report | None, timeout: float) -> None:
+def _fetch(address: str, part: Path, max_bytes: int, report: DownloadProgress | None, timeout: float) -> None:
     """Append to `part` what is missing, or start it anew where the server sends the whole file."""
     have = part.stat().st_size if part.is_file() else 0
     headers = {"User-Agent": "taskorder", "Accept-Encoding": "identity"}
@@ -146,7 +146,9 @@ def _fetch(address: str, part: Path, max_bytes: int, report: Report | None, time
             raise _too_large(address, part, size, max_bytes)
 
 
-def _copy(answer: Any, stream: IO[bytes], have: int, total: int | None, max_bytes: int, report: Report | None) -> int:
+def _copy(
+    answer: Any, stream: IO[bytes], have: int, total: int | None, max_bytes: int, report: DownloadProgress | None
+) -> int:
     """Write what arrives, as it arrives; the size in the end, which is past `max_bytes` only for a file that is."""
     while have <= max_bytes:
         try:
@@ -221,9 +223,9 @@ def _too_large(address: str, part: Path, size: int, max_bytes: int) -> ValueErro
 
 
 def _unreachable(address: str, part: Path, reason: str) -> ValueError:
-    kept = f" What has arrived is kept in {printable(part)}." if part.is_file() else ""
+    partial = f" What has arrived is kept in {printable(part)}." if part.is_file() else ""
     return ValueError(
-        f"`{address}` must be reachable, got: {reason}.{kept} Check the connection and run the same command again, "
+        f"`{address}` must be reachable, got: {reason}.{partial} Check the connection and run the same command again, "
         "or point TASKORDER_DATA at a folder that has the data."
     )
 

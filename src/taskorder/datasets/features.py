@@ -41,8 +41,8 @@ def read_feature_arrays(path: Path) -> Dataset:
         max_bytes=MAX_DATASET_BYTES,
     )
     if "inputs" not in arrays or "labels" not in arrays or ("test_inputs" in arrays) != ("test_labels" in arrays):
-        found = ", ".join(arrays) or "none of them"
-        raise refusal(path, "hold inputs and labels, and both test_inputs and test_labels or neither", found, _SAVE)
+        got = ", ".join(arrays) or "none of them"
+        raise refusal(path, "hold inputs and labels, and both test_inputs and test_labels or neither", got, _SAVE)
     inputs, labels = _checked_inputs(arrays["inputs"], path), _label_texts(arrays["labels"], path)
     if "test_inputs" not in arrays:
         return _split(path, inputs, labels)
@@ -125,8 +125,8 @@ def _read_groups(path: Path, column: str | None) -> dict[str, _Rows]:
                 if has_header:
                     continue
             if len(cells) != width:
-                found = f"{len(cells)} on line {line}"
-                raise refusal(path, f"have {width} cells in each row", found, "Fill or drop the row.")
+                got = f"{len(cells)} on line {line}"
+                raise refusal(path, f"have {width} cells in each row", got, "Fill or drop the row.")
             if column is not None:
                 group = cells.pop(group_column)
                 if not group:
@@ -138,8 +138,8 @@ def _read_groups(path: Path, column: str | None) -> dict[str, _Rows]:
             numbers = to_numbers(cells, separator)
             if numbers is None:
                 odd = next(cell for cell in cells if not is_number(cell, separator))
-                found = f"{odd[:40]!r} on line {line}"
-                raise refusal(path, "have numbers beside the label", found, "Only the label may be text.")
+                got = f"{odd[:40]!r} on line {line}"
+                raise refusal(path, "have numbers beside the label", got, "Only the label may be text.")
             num_values += len(numbers)
             if 4 * num_values > MAX_DATASET_BYTES:
                 rule = f"take at most {MAX_DATASET_BYTES / 2**20:.4g} MB"
@@ -157,8 +157,8 @@ def _dataset(path: Path, rows: _Rows) -> Dataset:
 
 def _split(path: Path, inputs: NDArray[Any], labels: list[str]) -> Dataset:
     if len(inputs) != len(labels):
-        found = f"{len(labels)} labels for {len(inputs)} rows"
-        raise refusal(path, "hold one label a row", found, "Save inputs and labels of the same rows.")
+        got = f"{len(labels)} labels for {len(inputs)} rows"
+        raise refusal(path, "hold one label a row", got, "Save inputs and labels of the same rows.")
     names = _sorted_classes(labels)
     numbers = _class_numbers(labels, names)
     train, test = held_out(numbers)
@@ -183,8 +183,8 @@ def _checked_inputs(values: NDArray[Any], path: Path) -> NDArray[Any]:
         numbers = values.astype(np.float32)
     if not np.isfinite(numbers).all():
         row, column = np.argwhere(~np.isfinite(numbers))[0]
-        found = f"{values[row, column]} at row {row + 1}, column {column + 1}"
-        raise refusal(path, "hold finite numbers of size float32", found, "Fill or drop missing entries first.")
+        got = f"{values[row, column]} at row {row + 1}, column {column + 1}"
+        raise refusal(path, "hold finite numbers of size float32", got, "Fill or drop missing entries first.")
     return numbers
 
 
@@ -224,5 +224,5 @@ def _sorted_classes(labels: list[str]) -> tuple[str, ...]:
 
 
 def _class_numbers(labels: list[str], names: tuple[str, ...]) -> Ints:
-    place = {name: number for number, name in enumerate(names)}
-    return np.array([place[label] for label in labels], dtype=np.int64)
+    number_of = {name: number for number, name in enumerate(names)}
+    return np.array([number_of[label] for label in labels], dtype=np.int64)

@@ -51,12 +51,12 @@ def read_images(folder: Path) -> Dataset:
             raise ValueError(f"`{printable(test)}` must have the class folders that train has, got {strange[0]!r} too.")
         test_paths, test_labels = _files(test, names, every=False)
     else:
-        kept, drawn = held_out(labels)
-        if not len(drawn):
-            found = f"{len(labels)} of {len(names)} classes"
-            raise refusal(train, "have two images of a class, to test on one", found, "Give more images.")
-        test_paths, test_labels = [paths[row] for row in drawn], labels[drawn]
-        paths, labels = [paths[row] for row in kept], labels[kept]
+        train_rows, test_rows = held_out(labels)
+        if not len(test_rows):
+            got = f"{len(labels)} of {len(names)} classes"
+            raise refusal(train, "have two images of a class, to test on one", got, "Give more images.")
+        test_paths, test_labels = [paths[row] for row in test_rows], labels[test_rows]
+        paths, labels = [paths[row] for row in train_rows], labels[train_rows]
     shape = _common_shape(paths + test_paths, folder)
     pixels, test_pixels = _pixels(paths, *shape), _pixels(test_paths, *shape)
     return Dataset(printable(folder.resolve().name), pixels, labels, test_pixels, test_labels, names)
@@ -79,12 +79,12 @@ def _files(split: Path, names: tuple[str, ...], every: bool) -> tuple[list[Path]
     paths: list[Path] = []
     labels: list[int] = []
     for label, name in enumerate(names):
-        found = _entries(split / name) if (split / name).is_dir() else []
-        found = [path for path in found if path.suffix.lower() in ENDINGS]
-        if not found and every:
+        entries = _entries(split / name) if (split / name).is_dir() else []
+        images = [path for path in entries if path.suffix.lower() in ENDINGS]
+        if not images and every:
             raise ValueError(f"`{printable(split / name)}` must hold images ({' '.join(ENDINGS)}), got none.")
-        paths += found
-        labels += [label] * len(found)
+        paths += images
+        labels += [label] * len(images)
     if not paths:
         raise ValueError(f"`{printable(split)}` must hold images ({' '.join(ENDINGS)}) in class folders, got none.")
     return paths, np.array(labels, dtype=np.int64)
@@ -119,7 +119,7 @@ def _common_shape(paths: list[Path], folder: Path) -> tuple[tuple[int, int], int
 
 def _pixels(paths: list[Path], size: tuple[int, int], channels: int) -> NDArray[np.uint8]:
     images = np.empty((len(paths), size[1], size[0], channels), dtype=np.uint8)
-    for place, path in enumerate(paths):
+    for row, path in enumerate(paths):
         with _open(path) as image:
             try:
                 with warnings.catch_warnings():
@@ -127,7 +127,7 @@ def _pixels(paths: list[Path], size: tuple[int, int], channels: int) -> NDArray[
                     pixels = np.asarray(image.convert("L" if channels == 1 else "RGB"))
             except Exception as problem:  # decoders raise nearly everything on damaged files
                 raise _broken(path, problem) from None
-            images[place] = pixels.reshape(size[1], size[0], channels)
+            images[row] = pixels.reshape(size[1], size[0], channels)
     return images
 
 

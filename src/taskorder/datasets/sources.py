@@ -55,9 +55,9 @@ class Source:
         """The data set, if it is there."""
         missing = self.missing(folder)
         if self.folder and missing:
-            found = "nothing" if len(missing) == len(self.files) else f"all but {missing[0]}"
+            got = "nothing" if len(missing) == len(self.files) else f"all but {missing[0]}"
             raise ValueError(
-                f"`{self.name}` must be downloaded first, got {found} in {folder / self.folder}. "
+                f"`{self.name}` must be downloaded first, got {got} in {folder / self.folder}. "
                 f"Run: taskorder data get {self.name}"
             )
         module, reader = _READERS[self.name]

@@ -42,7 +42,7 @@ class TaskFiles(NamedTuple):
     notes: tuple[str, ...]
     """What was done to the tasks."""
     class_groups: tuple[tuple[int, ...], ...] = ()
-    """By task: the ids of its classes, which are their places in `class_names`. Empty where tasks are no groups."""
+    """By task: the ids of its classes, which are their positions in `class_names`. Empty where tasks are no groups."""
     class_names: tuple[str, ...] = ()
     """All classes of the data set, where tasks are groups of them."""
 
@@ -57,11 +57,11 @@ def read_task_spec(path: str | Path) -> TaskSpec:
         raise ValueError(f"`{path}` must be a TOML file, got: {problem}.") from None
     strange = [key for key in values if key not in KEYS]
     if strange or len(values) != 1:
-        found = strange[0] if strange else f"{len(values)} keys"
-        raise ValueError(f"`{path}` must have one of the keys {', '.join(KEYS)}, got {found}.")
+        got = strange[0] if strange else f"{len(values)} keys"
+        raise ValueError(f"`{path}` must have one of the keys {', '.join(KEYS)}, got {got}.")
     groups = values.get("tasks", {})
-    listed = isinstance(groups, dict) and all(isinstance(group, list) for group in groups.values())
-    if not listed or ("tasks" in values and not groups):
+    are_lists = isinstance(groups, dict) and all(isinstance(group, list) for group in groups.values())
+    if not are_lists or ("tasks" in values and not groups):
         raise ValueError(f'`{path}` must list the classes of each task, like pets = ["cat", "dog"] below [tasks].')
     column, size = values.get("column"), values.get("classes_per_task", 2)
     if not isinstance(column, str | None) or type(size) is not int:
@@ -121,16 +121,16 @@ def _same_columns(paths: Sequence[Path]) -> None:
     """Refuse tables whose header lines differ: features would be mixed up."""
     tables = [(path, column_names(path)) for path in paths if path.suffix.lower() in (".csv", ".tsv")]
     for path, columns in tables:
-        first, wanted = tables[0]
-        if columns and wanted and columns != wanted:
+        first, first_columns = tables[0]
+        if columns and first_columns and columns != first_columns:
             raise ValueError(
-                f"`{path}` must have the columns of {first} ({', '.join(wanted[:12])}) in that order, "
+                f"`{path}` must have the columns of {first} ({', '.join(first_columns[:12])}) in that order, "
                 f"got {', '.join(columns[:12])}. Name and order them alike."
             )
 
 
 def _by_classes(data: Dataset, spec: TaskSpec) -> tuple[list[Task], list[tuple[int, ...]]]:
-    """The tasks, and the places of the classes of each."""
+    """The tasks, and the ids of the classes of each."""
     groups = spec.tasks
     if not groups:
         size = spec.classes_per_task
@@ -144,18 +144,20 @@ def _by_classes(data: Dataset, spec: TaskSpec) -> tuple[list[Task], list[tuple[i
     tasks, classes = [], []
     for name, group in groups.items():
         if len(set(group)) < max(2, len(group)):
-            found = ", ".join(map(repr, group)) or "none"
-            raise ValueError(f"`tasks` must give task {name!r} two different classes or more, got {found}.")
-        for one in group:
-            if one not in data.class_names:
+            got = ", ".join(map(repr, group)) or "none"
+            raise ValueError(f"`tasks` must give task {name!r} two different classes or more, got {got}.")
+        for class_name in group:
+            if class_name not in data.class_names:
                 known = ", ".join(data.class_names[:12])
-                raise ValueError(f"`tasks` must list classes of {data.name} ({known}), got {one!r} in task {name!r}.")
-        places = [data.class_names.index(one) for one in group]
-        rows = np.flatnonzero(np.isin(data.train_labels, places))
-        order = {place: label for label, place in enumerate(places)}
-        labels = [order[label] for label in data.train_labels[rows].tolist()]
+                raise ValueError(
+                    f"`tasks` must list classes of {data.name} ({known}), got {class_name!r} in task {name!r}."
+                )
+        class_ids = [data.class_names.index(class_name) for class_name in group]
+        rows = np.flatnonzero(np.isin(data.train_labels, class_ids))
+        label_of = {class_id: label for label, class_id in enumerate(class_ids)}
+        labels = [label_of[label] for label in data.train_labels[rows].tolist()]
         tasks.append(Task(name, data.train_inputs[rows], labels))
-        classes.append(tuple(places))
+        classes.append(tuple(class_ids))
     return tasks, classes
 
 

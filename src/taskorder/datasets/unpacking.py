@@ -59,19 +59,19 @@ def unpack(archive: Path, target: Path, names: Sequence[str], max_bytes: int) ->
 
 
 def _unpack(archive: Path, fresh: Path, names: Sequence[str], max_bytes: int) -> None:
-    wanted = {f"{fresh.name}/{name}": fresh / name for name in names}
+    targets = {f"{fresh.name}/{name}": fresh / name for name in names}
     with gzip.open(archive, "rb") as packed:
         limited = _Limited(packed, max_bytes, archive)
         with tarfile.open(fileobj=limited, mode="r|") as members:  # type: ignore[call-overload]  # needs only read
             for member in members:
                 path = _harmless(member, archive)
-                if not member.isreg() or path not in wanted:
+                if not member.isreg() or path not in targets:
                     continue
-                if wanted[path].exists():
+                if targets[path].exists():
                     raise refusal(archive, "hold each file once", f"{path} twice", "Remove it.")
                 source = members.extractfile(member)
                 assert source is not None
-                with source, wanted[path].open("xb") as copy:
+                with source, targets[path].open("xb") as copy:
                     shutil.copyfileobj(source, copy)
 
 

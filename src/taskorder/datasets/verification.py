@@ -14,7 +14,7 @@ from taskorder.datasets.sources import SOURCES, Source
 
 @dataclass(frozen=True)
 class Verification:
-    """What was found of one data set."""
+    """What reading a data set has shown."""
 
     name: str
     num_train: int = 0
@@ -34,7 +34,7 @@ def verify_folder(folder: Path) -> list[Verification]:
     known = [s for s in SOURCES.values() if s.folder and (folder / s.folder).is_dir()]
     if folder.is_file() or (folder / "train").is_dir():
         try:
-            return [_finding(load(folder))]
+            return [_verification(load(folder))]
         except ValueError as refusal:
             return [Verification(folder.name, contents="unreadable", problem=str(refusal))]
     itself = folder.resolve()
@@ -42,9 +42,9 @@ def verify_folder(folder: Path) -> list[Verification]:
     if not known and own is not None and itself.is_dir():
         return [verify_source(own, itself.parent)]
     if not known:
-        places = ", ".join(source.folder for source in SOURCES.values() if source.folder)
+        known_folders = ", ".join(source.folder for source in SOURCES.values() if source.folder)
         raise ValueError(
-            f"`{folder}` must hold a data set ({places}, or train/ and test/ with images), got none. "
+            f"`{folder}` must hold a data set ({known_folders}, or train/ and test/ with images), got none. "
             "Get one with: taskorder data get NAME"
         )
     return [verify_source(source, folder) for source in known]
@@ -53,26 +53,26 @@ def verify_folder(folder: Path) -> list[Verification]:
 def verify_source(source: Source, folder: Path) -> Verification:
     """Read a data set and compare it with what its authors published."""
     try:
-        found = source.read(folder)
+        dataset = source.read(folder)
     except ValueError as refusal:
         return Verification(source.name, contents="unreadable", problem=str(refusal))
-    contents, problem = compare(found, source)
-    return _finding(found, contents, problem)
+    contents, problem = compare_with_published(dataset, source)
+    return _verification(dataset, contents, problem)
 
 
-def compare(found: Dataset, source: Source) -> tuple[str, str]:
+def compare_with_published(dataset: Dataset, source: Source) -> tuple[str, str]:
     """How the contents compare with what was published, in a word, and the problem if there is one."""
     fix = f"Run: taskorder data get {source.name}"
-    for split, counts, expected in zip(("train", "test"), found.class_counts(), source.num_rows, strict=True):
+    for split, counts, expected in zip(("train", "test"), dataset.class_counts(), source.num_rows, strict=True):
         if expected and (counts != expected).any():
             label = int(np.argmax(counts != expected))
             return "incomplete", (
                 f"`{source.name}` must have {expected} {split} images of each class, "
-                f"got {counts[label]} of {found.class_names[label]!r}. {fix}"
+                f"got {counts[label]} of {dataset.class_names[label]!r}. {fix}"
             )
     if not source.digest:
         return "complete by counts", ""
-    if contents_digest(found) != source.digest:
+    if contents_digest(dataset) != source.digest:
         return "changed", f"`{source.name}` must have the published images and labels, got others. {fix}"
     return "as published", ""
 
@@ -89,10 +89,10 @@ def contents_digest(dataset: Dataset) -> str:
     return total.hexdigest()
 
 
-def _finding(found: Dataset, contents: str = "readable", problem: str = "") -> Verification:
+def _verification(dataset: Dataset, contents: str = "readable", problem: str = "") -> Verification:
     shares = [
         str(low) if low == high else f"{low}-{high}"
-        for low, high in ((int(counts.min()), int(counts.max())) for counts in found.class_counts())
+        for low, high in ((int(counts.min()), int(counts.max())) for counts in dataset.class_counts())
     ]
-    sizes = len(found.train_labels), len(found.test_labels), found.num_classes
-    return Verification(found.name, *sizes, " + ".join(shares), contents, problem)
+    sizes = len(dataset.train_labels), len(dataset.test_labels), dataset.num_classes
+    return Verification(dataset.name, *sizes, " + ".join(shares), contents, problem)

@@ -22,7 +22,14 @@ MAX_OUTPUTS = 10**6
 
 @dataclass(frozen=True)
 class Sizes:
-    """Sizes of the model; the defaults are the paper's."""
+    """Sizes of the linear teacher-student model; the defaults are the paper's.
+
+    Examples
+    --------
+    >>> from taskorder import Sizes
+    >>> Sizes(num_inputs=1000).load
+    0.03
+    """
 
     num_latent: int = 30
     """N_s, latent factors."""

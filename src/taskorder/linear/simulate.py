@@ -19,7 +19,7 @@ from taskorder.stats import mean_and_sem
 from taskorder.theory.closed_form import task_errors
 from taskorder.theory.finite_size import finite_size_errors
 
-MAX_BYTES = 2_000_000_000
+MAX_SIMULATION_BYTES = 2_000_000_000
 """Simulations run side by side as long as they fit into this."""
 BYTES_A_CELL = 48
 """A simulation holds about six arrays of P N_s x P N_s doubles, and chunks of orders (CHUNK_BYTES)."""
@@ -33,7 +33,7 @@ SEEDS_AT_ONCE = 8
 """Repetitions between two progress reports of `simulate`."""
 
 
-Report = Callable[[int, int], bool | None]
+SimulationProgress = Callable[[int, int], bool | None]
 """Called now and then with (repetitions done, repetitions in all); a true answer asks for an early end."""
 
 
@@ -58,7 +58,7 @@ def simulated_errors(
 ) -> list[Floats]:
     """For each job, the (K, P) final error of every task for each of its orders (with `path` (K, visits + 1, P)).
 
-    Jobs run on all cores, or on fewer where each takes more than its part of MAX_BYTES.
+    Jobs run on all cores, or on fewer where each takes more than its part of MAX_SIMULATION_BYTES.
     """
     jobs = list(jobs)
     workers = workers_for(jobs, sizes)
@@ -72,7 +72,7 @@ def simulated_errors(
 
 
 def workers_for(jobs: Sequence[Job], sizes: Sizes) -> int:
-    """How many of the jobs can run side by side within MAX_BYTES, at most one a core; a job too large is refused."""
+    """How many jobs run side by side within MAX_SIMULATION_BYTES, at most one a core; refuses jobs that are too large."""
     side = max((len(job.similarity) * sizes.num_latent for job in jobs), default=0)
     if side > MAX_SIDE:
         most = MAX_SIDE // max(len(job.similarity) for job in jobs)
@@ -80,7 +80,7 @@ def workers_for(jobs: Sequence[Job], sizes: Sizes) -> int:
             f"`num_latent` times the number of tasks must be at most {MAX_SIDE:,}, got {side:,}. "
             f"Use at most {most} latent factors."
         )
-    return max(1, min(cores(), MAX_BYTES // (CHUNK_BYTES + BYTES_A_CELL * side**2)))
+    return max(1, min(cores(), MAX_SIMULATION_BYTES // (CHUNK_BYTES + BYTES_A_CELL * side**2)))
 
 
 def simulate(
@@ -95,15 +95,50 @@ def simulate(
     steps: int | None = 100,
     learning_rate: float = 1e-3,
     repair: bool = True,
-    report: Report | None = None,
+    report: SimulationProgress | None = None,
 ) -> Simulation:
-    """Train on random tasks of this similarity in this order, and compare the errors with the closed form.
+    """Train a linear network on random tasks of this similarity, and compare its errors with the closed form.
 
-    `order` may leave tasks out and visit tasks again. Each of `num_seeds` repetitions draws new tasks. `steps=None`
-    trains every task to convergence, few steps stop early. `repair` is that of `solve`.
+    Parameters
+    ----------
+    similarity : (P, P) array
+        Input similarity of the tasks.
+    order : iterable of task names or indices
+        It may leave tasks out and visit tasks again.
+    output : (P, P) array, optional
+        Output similarity of the tasks. Default: all ones.
+    names : sequence of str, optional
+        Names of the tasks. Default: A, B, C, ...
+    sizes : Sizes
+        Sizes of the network and of the tasks.
+    num_seeds : int
+        Repetitions, each with new random tasks.
+    seed : int
+        Of the first repetition.
+    steps : int or None
+        Gradient steps a task; None trains each task to convergence.
+    learning_rate : float
+        Of gradient descent.
+    repair : bool
+        Whether to move a `similarity` that is no correlation matrix to the nearest one, or to refuse it.
+    report : callable, optional
+        Called with (repetitions done, repetitions in all); a true answer ends the simulation early.
 
-    >>> found = simulate([[1, 0.5], [0.5, 1]], ["A", "B"], num_seeds=5)
-    >>> round(found.closed_form, 4), abs(found.simulated_mean - found.closed_form) < 0.05
+    Returns
+    -------
+    Simulation
+        Simulated and predicted errors, in all and by task.
+
+    Raises
+    ------
+    ValueError
+        Among others for a learning rate at which gradient descent diverges.
+
+    Examples
+    --------
+    >>> from taskorder import simulate
+    >>> result = simulate([[1, 0.5], [0.5, 1]], ["A", "B"], num_seeds=5)
+    >>> round(result.closed_form, 4), abs(result.simulated_mean - result.closed_form) < 0.05
     (0.0625, True)
     """
     checked = checked_table(similarity, output, repair=repair)
@@ -116,13 +151,13 @@ def simulate(
     rate = 0.0 if steps is None else _learning_rate(learning_rate, sizes)
     closed = task_errors(C, visits, Co)
     stopped = task_errors(C, visits, Co, progress=progress_of(sizes, steps, rate))
-    found: list[Floats] = []
+    errors: list[Floats] = []
     for start in range(0, count, SEEDS_AT_ONCE):
-        if report is not None and report(start, count) and found:
+        if report is not None and report(start, count) and errors:
             break
         jobs = [Job(C, [visits], first_seed + k, Co) for k in range(start, min(count, start + SEEDS_AT_ONCE))]
-        found += [errors[0] for errors in simulated_errors(jobs, sizes, steps=steps, learning_rate=rate)]
-    table = np.array(found)
+        errors += [by_order[0] for by_order in simulated_errors(jobs, sizes, steps=steps, learning_rate=rate)]
+    table = np.array(errors)
     means, sems = mean_and_sem(table)
     mean, sem = mean_and_sem(table.sum(axis=1))
     return Simulation(

@@ -1,1 +1,1 @@
-"""Similarity matrices: reading and writing them."""
+"""Tables from and to files: the one reader of separated text, JSON, NPY and NPZ; from losses to similarity."""

@@ -105,10 +105,10 @@ def _numbers(row: list[str], first_column: int, line: int, label: str, separator
         for column, cell in enumerate(row, start=1)
         if column > first_column and not is_number(cell, separator)
     )
-    found = f"{cell[:40]!r}" if cell else "an empty cell"
+    got = f"{cell[:40]!r}" if cell else "an empty cell"
     has_comma = has_decimal_comma(cell) or " " in cell
     fix = _COMMA_FIX if has_comma else "Names belong in the first row or the first column only."
-    raise ValueError(f"`{label}` must hold numbers, got {found} on line {line}, column {column}. {fix}")
+    raise ValueError(f"`{label}` must hold numbers, got {got} on line {line}, column {column}. {fix}")
 
 
 def _disagreement(header: list[str], column: list[str], label: str) -> str:

@@ -49,8 +49,8 @@ def read_npz(
         for name, info in chosen.items():
             expansion = {zipfile.ZIP_STORED: 1, zipfile.ZIP_DEFLATED: MAX_DEFLATION}.get(info.compress_type, 0)
             if info.file_size > expansion * info.compress_size:
-                found = f"{one_line(name)} packed in another way"
-                raise refusal(label, "be stored or deflated by numpy.savez", found, _FIX)
+                got = f"{one_line(name)} packed in another way"
+                raise refusal(label, "be stored or deflated by numpy.savez", got, _FIX)
             with archive.open(info) as stream:
                 arrays[name] = _read_array(stream, info.file_size, label, one_line(name), problem)
         return arrays
@@ -72,14 +72,14 @@ def _read_array(stream: IO[bytes], num_bytes: int, label: str, name: str, proble
         raise refusal(label, "hold plain arrays", f"NPY version {version} for {name}", _FIX)
     shape, _, dtype = read_header(stream)
     if dtype.hasobject:
-        found = f"Python objects in {name}, which can run code when opened"
-        raise refusal(label, "be free of pickles", found, "Save plain numbers and text instead.")
+        got = f"Python objects in {name}, which can run code when opened"
+        raise refusal(label, "be free of pickles", got, "Save plain numbers and text instead.")
     if wrong := problem(name, shape, dtype):
         raise Refusal(f"`{label}` must {wrong}")
     size = math.prod(shape) * dtype.itemsize
     if size != num_bytes - stream.tell():
-        found = f"a damaged file: {size} bytes for {name} in a file of {num_bytes}"
-        raise refusal(label, "have headers that fit its arrays", found, _FIX)
+        got = f"a damaged file: {size} bytes for {name} in a file of {num_bytes}"
+        raise refusal(label, "have headers that fit its arrays", got, _FIX)
     stream.seek(0)
     return np.lib.format.read_array(stream, allow_pickle=False)
 

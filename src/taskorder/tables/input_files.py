@@ -29,13 +29,13 @@ class Refusal(ValueError):
     """A message of our own, as opposed to one of the many errors that a damaged file causes in other libraries."""
 
 
-def refusal(path: str | os.PathLike[str], rule: str, found: str, fix: str = "Get the file again.") -> Refusal:
+def refusal(path: str | os.PathLike[str], rule: str, got: str, fix: str = "Get the file again.") -> Refusal:
     """The error for a file that breaks a rule.
 
     >>> refusal("a.csv", "be UTF-8 text", "an odd byte on line 3", "Save it as UTF-8.")
     Refusal('`a.csv` must be UTF-8 text, got an odd byte on line 3. Save it as UTF-8.')
     """
-    return Refusal(f"`{printable(path)}` must {rule}, got {found}. {fix}")
+    return Refusal(f"`{printable(path)}` must {rule}, got {got}. {fix}")
 
 
 def printable(path: str | os.PathLike[str]) -> str:
@@ -56,8 +56,8 @@ def file_size(path: str | os.PathLike[str], max_bytes: int) -> int:
     if not stat.S_ISREG(status.st_mode):
         raise Refusal(f"`{printable(path)}` must be a plain file, got something else.")
     if not 0 < status.st_size <= max_bytes:
-        rule, found = f"have 1 byte to {max_bytes / 2**20:.4g} MB", f"{status.st_size / 2**20:.4g} MB"
-        raise refusal(path, rule, found, "It is damaged, or some other file.")
+        rule, got = f"have 1 byte to {max_bytes / 2**20:.4g} MB", f"{status.st_size / 2**20:.4g} MB"
+        raise refusal(path, rule, got, "It is damaged, or some other file.")
     return status.st_size
 
 
@@ -170,5 +170,5 @@ def _status(path: str | os.PathLike[str], label: str | None = None) -> os.stat_r
 
 def _limit(size: int, max_bytes: int, label: str) -> None:
     if size > max_bytes:
-        rule, found = f"be at most {max_bytes / 2**20:.4g} MB", f"at least {size / 2**20:.4g} MB"
-        raise refusal(label, rule, found, "Keep only the table in it, or save it as NPY.")
+        rule, got = f"be at most {max_bytes / 2**20:.4g} MB", f"at least {size / 2**20:.4g} MB"
+        raise refusal(label, rule, got, "Keep only the table in it, or save it as NPY.")

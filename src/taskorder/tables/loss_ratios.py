@@ -1,10 +1,10 @@
-"""Similarity of tasks from how well a network trained on one does on another.
+"""From losses to loss ratios to similarity.
 
-    ratio(A -> B) = loss of B under the network of A / that loss with B's labels shuffled
-    similarity    = 1 - (sqrt(ratio(A -> B)) + sqrt(ratio(B -> A))) / 2
+    loss ratio(A, B) = loss on B of a network trained on A / its loss with B's labels shuffled
+    similarity(A, B) = 1 - (sqrt(loss ratio(A, B)) + sqrt(loss ratio(B, A))) / 2
 
-In the linear model with a shared readout the loss is (1 - C_AB)^2 and the shuffled one about 1, so this recovers C. The
-table of ratios is not symmetric and is kept whole; making it symmetric is a step of its own.
+A loss ratio of 0 is perfect transfer, 1 is chance. In the linear model with a shared readout the loss is (1 - C_AB)^2
+and the loss with shuffled labels about 1, so the similarity is C. Loss ratios are not symmetric.
 """
 
 from __future__ import annotations
@@ -18,7 +18,26 @@ from taskorder.checks import Floats, square_matrix
 
 
 def loss_ratios(losses: ArrayLike, chance: ArrayLike) -> Floats:
-    """(P, P) ratios: row A, column B is the loss on B after training on A over the loss with shuffled labels."""
+    """Loss ratios: losses over the losses with shuffled labels.
+
+    Parameters
+    ----------
+    losses : (P, P) array
+        Row A, column B: the loss on task B of a network trained on task A.
+    chance : (P, P) array
+        The same losses with the labels of B shuffled.
+
+    Returns
+    -------
+    (P, P) array
+        0 is perfect, 1 is chance.
+
+    Examples
+    --------
+    >>> loss_ratios([[0.0, 0.25], [0.5, 0.1]], [[0.5, 0.5], [1.0, 1.0]])
+    array([[0. , 0.5],
+           [0.5, 0.1]])
+    """
     table, base = square_matrix(losses, "losses"), square_matrix(chance, "chance")
     if table.shape != base.shape:
         raise ValueError(f"`chance` must be {len(table)} x {len(table)} like `losses`, got {len(base)} rows.")
@@ -30,12 +49,22 @@ def loss_ratios(losses: ArrayLike, chance: ArrayLike) -> Floats:
 
 
 def loss_ratios_from_accuracy(accuracy: ArrayLike, chance: ArrayLike) -> Floats:
-    """(P, P) ratios from accuracies, with the share of errors as the loss: (1 - accuracy) / (1 - chance).
+    """Loss ratios from accuracies, with the share of errors as the loss: (1 - accuracy) / (1 - chance).
 
-    Row A, column B of `accuracy` is the accuracy on B after training on A; `chance` is what guessing reaches: 0.5 for
-    two equally frequent classes. Always right gives 0 (similarity 1), guessing gives 1 (similarity 0), worse than
-    guessing more than 1 (a negative similarity).
+    Parameters
+    ----------
+    accuracy : (P, P) array
+        Row A, column B: the accuracy on task B, from 0 to 1, of a network trained on task A.
+    chance : (P, P) array
+        The accuracy of guessing: 0.5 for two equally frequent classes.
 
+    Returns
+    -------
+    (P, P) array
+        0 where the network is always right, 1 where it guesses, more where it is worse than that.
+
+    Examples
+    --------
     >>> similarity_from_loss_ratios(loss_ratios_from_accuracy([[1.0, 0.875], [0.875, 1.0]], [[0.5, 0.5], [0.5, 0.5]]))
     array([[1. , 0.5],
            [0.5, 1. ]])
@@ -51,7 +80,7 @@ def loss_ratios_from_accuracy(accuracy: ArrayLike, chance: ArrayLike) -> Floats:
 
 
 def clip_similarity(similarity: ArrayLike) -> tuple[Floats, int]:
-    """The similarity with entries below -1 raised to -1, which planning needs, and how many pairs of tasks that were.
+    """The similarity with entries below -1 raised to -1, and how many pairs of tasks were below.
 
     >>> clip_similarity([[1.0, -1.5], [-1.5, 1.0]])
     (array([[ 1., -1.], [-1.,  1.]]), 1)
@@ -61,8 +90,20 @@ def clip_similarity(similarity: ArrayLike) -> tuple[Floats, int]:
 
 
 def similarity_from_loss_ratios(ratios: ArrayLike) -> Floats:
-    """(P, P) symmetric similarity with ones on the diagonal; entries may fall below 0, even below -1.
+    """Similarity from loss ratios, averaged over both directions.
 
+    Parameters
+    ----------
+    ratios : (P, P) array
+        Loss ratios, at least 0; the diagonal is ignored.
+
+    Returns
+    -------
+    (P, P) array
+        Symmetric, with ones on the diagonal. Entries may fall below 0 and even below -1 (see `clip_similarity`).
+
+    Examples
+    --------
     >>> similarity_from_loss_ratios([[0.0, 0.25], [0.04, 0.0]]).round(3)
     array([[1.  , 0.65],
            [0.65, 1.  ]])
@@ -77,7 +118,7 @@ def similarity_from_loss_ratios(ratios: ArrayLike) -> Floats:
 
 
 def measured_matrix(tables: Mapping[str, ArrayLike]) -> Floats:
-    """(P, P) what a run measured (runs/estimates.py): loss over chance, or the values of curvature; not symmetric."""
+    """(P, P) what a run measured (runs/estimates.py): loss ratios, or values of curvature; not symmetric."""
     if "value" in tables:
         return square_matrix(tables["value"], "value")
     return loss_ratios(tables["loss"], tables["chance"])

@@ -79,8 +79,16 @@ def read_similarity(
 
 
 def demo_similarity() -> tuple[Floats, tuple[str, ...]]:
-    """The matrix that ships with the package: transfer between 12 CIFAR-100 tasks (see data/README.md).
+    """Read the matrix that comes with the package: similarities of 12 CIFAR-100 tasks (see data/README.md).
 
+    Returns
+    -------
+    matrix : (12, 12) array
+    names : tuple of str
+
+    Examples
+    --------
+    >>> from taskorder import demo_similarity
     >>> matrix, names = demo_similarity()
     >>> matrix.shape, names[0]
     ((12, 12), 'bear-bus')
@@ -110,9 +118,9 @@ def _parse_npz(data: bytes, label: str) -> tuple[NDArray[Any], list[str] | None]
     def choose(keys: Sequence[str]) -> list[str]:
         tables = [key for key in keys if key != "names"]
         if "similarity" not in keys and len(tables) != 1:
-            found = one_line(", ".join(sorted(keys)[:8])) or "no arrays"
+            got = one_line(", ".join(sorted(keys)[:8])) or "no arrays"
             fix = "Save it with np.savez(path, similarity=..., names=...)."
-            raise refusal(label, "hold an array called similarity", found, fix)
+            raise refusal(label, "hold an array called similarity", got, fix)
         return ["similarity" if "similarity" in keys else tables[0], *(["names"] if "names" in keys else [])]
 
     table, *rest = read_npz(io.BytesIO(data), label, choose, _array_problem, max_bytes=MAX_TABLE_BYTES).values()
@@ -158,8 +166,8 @@ def read_weights(text: str, names: Sequence[str], *, max_bytes: int = MAX_TABLE_
         label = "weights"
         cells = split_names(text, label)
         if len(cells) == 1 and "=" not in text and not is_number(text):
-            found = "a directory" if os.path.isdir(text) else "no such file"
-            raise ValueError(f"`weights` must be numbers, NAME=NUMBER pairs or a file, got {found}: {text[:60]!r}.")
+            got = "a directory" if os.path.isdir(text) else "no such file"
+            raise ValueError(f"`weights` must be numbers, NAME=NUMBER pairs or a file, got {got}: {text[:60]!r}.")
         rows = [[part.strip() for part in cell.rsplit("=", 1)] for cell in cells]
     if any(len(row) != len(rows[0]) or len(row) > 2 for row in rows):
         raise ValueError(f"`{label}` must be all numbers or all NAME=NUMBER pairs, got a mixture in {text[:60]!r}.")

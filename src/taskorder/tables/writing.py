@@ -20,7 +20,30 @@ from taskorder.tables._names import checked_names
 def write_similarity(path: str | os.PathLike[str], matrix: ArrayLike, names: Sequence[str] | None = None) -> None:
     """Write a P x P matrix so that `read_similarity` gives back the same numbers and names.
 
-    The ending of `path` decides the format: .csv, .tsv, .json or .npz. What was there is replaced by a whole file.
+    Parameters
+    ----------
+    path : path
+        Its ending decides the format: .csv, .tsv, .json or .npz. An existing file is replaced only by a whole one.
+    matrix : (P, P) array
+        Finite numbers.
+    names : sequence of str, optional
+        The names of the P tasks.
+
+    Raises
+    ------
+    ValueError
+        For another ending, a matrix that is not square, or names that are not unique and printable.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from taskorder import read_similarity, write_similarity
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_similarity(Path(folder) / "similarity.csv", [[1, 0.5], [0.5, 1]], ["cats", "dogs"])
+    ...     matrix, names = read_similarity(Path(folder) / "similarity.csv")
+    >>> matrix.tolist(), names
+    ([[1.0, 0.5], [0.5, 1.0]], ('cats', 'dogs'))
     """
     ending = Path(path).suffix.lower()
     if ending not in (".csv", ".tsv", ".json", ".npz"):
@@ -42,5 +65,5 @@ def write_similarity(path: str | os.PathLike[str], matrix: ArrayLike, names: Seq
                 writer = csv.writer(text, delimiter=mark, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
                 if labels is not None:
                     writer.writerow(["task", *labels])
-                for place, row in enumerate(table.tolist()):
-                    writer.writerow(row if labels is None else [labels[place], *row])
+                for task, row in enumerate(table.tolist()):
+                    writer.writerow(row if labels is None else [labels[task], *row])
