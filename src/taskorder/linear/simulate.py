@@ -72,7 +72,7 @@ def simulated_errors(
 
 
 def workers_for(jobs: Sequence[Job], sizes: Sizes) -> int:
-    """How many jobs run side by side within MAX_SIMULATION_BYTES, at most one a core; refuses jobs that are too large."""
+    """How many jobs run side by side within MAX_SIMULATION_BYTES, at most one a core; refuses jobs too large for it."""
     side = max((len(job.similarity) * sizes.num_latent for job in jobs), default=0)
     if side > MAX_SIDE:
         most = MAX_SIDE // max(len(job.similarity) for job in jobs)
