@@ -250,9 +250,10 @@ def figure(path: Path) -> object:
 
 def rehearsal(path: Path) -> object:
     from taskorder.records import Plan
-    from taskorder.report.pilot import read_rehearsed
+    from taskorder.report.pilot import read_rehearsal, rehearsed_orders
 
-    return read_rehearsed(path, Plan.from_json(solve(TABLE, names=NAMES).to_json()))
+    plan = Plan.from_json(solve(TABLE, names=NAMES).to_json())
+    return rehearsed_orders(plan, read_rehearsal(path, plan))
 
 
 # Requests to the explorer

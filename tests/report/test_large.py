@@ -28,8 +28,8 @@ def test_two_thousand_tasks_with_long_names():
         rivals={score.rule: totals * rng.random(P + 1) for score in small.scores},
         random_errors=np.sort(rng.random(100)),
         band=np.sort(rng.random((5, P + 1)), axis=0),
-        places=rng.standard_normal((P, 2)),
-        shown=0.5,
+        points=rng.standard_normal((P, 2)),
+        share_shown=0.5,
         slopes=rng.standard_normal((P, P)),
     )
     text = page_html(plan_page(PlanNumbers(plan, totals, ends, ends, around), "large", "file"), "taskorder report")

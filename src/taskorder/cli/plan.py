@@ -229,7 +229,7 @@ def _write(found: PilotResult, read: TaskFiles, folder: Path) -> list[str]:
         ),
     }  # fmt: skip
     rehearsal = found.rehearsal
-    (folder / "rehearsal.csv").unlink(missing_ok=True)  # an earlier pilot's, which the report would take for ours
+    (folder / "rehearsal.csv").unlink(missing_ok=True)  # that of an earlier pilot
     if rehearsal is not None:
         files["rehearsal.csv"] = _text(
             [["seed", "learned", "test", "value", "accuracy"]]
@@ -244,7 +244,7 @@ def _write(found: PilotResult, read: TaskFiles, folder: Path) -> list[str]:
     for name, text in files.items():
         _write_text(folder / name, text)
     write_similarity(folder / "similarity.csv", table.similarity(), names)
-    _write_text(folder / "report.html", _report(folder))
+    _write_text(folder / "report.html", _report(found, folder))
     plan_file, order_file, *others = files
     return [plan_file, order_file, "similarity.csv", *others, "report.html"]
 
@@ -263,14 +263,16 @@ def _text(rows: Iterable[Sequence[Any]]) -> str:
     return paper.getvalue()
 
 
-def _report(folder: Path) -> str:
-    """The page about what the folder holds."""
+def _report(found: Study, folder: Path) -> str:
+    """The page about the plan and what it rests on."""
     from taskorder.report.document import page_html
-    from taskorder.report.pilot import read_pilot
+    from taskorder.report.pilot import rehearsed_orders
     from taskorder.report.plan_numbers import plan_numbers
     from taskorder.report.plan_page import plan_page
+    from taskorder.tables.loss_ratios import clip_similarity
 
-    plan, similarity, rehearsed = read_pilot(folder)
-    numbers = plan_numbers(plan, similarity, time_limit=5.0)
+    plan = found.plan
+    rehearsed = rehearsed_orders(plan, found.rehearsal)
+    numbers = plan_numbers(plan, clip_similarity(found.table.similarity())[0], time_limit=5.0)
     title = f"The order of {len(plan.names)} tasks, from a pilot"
     return page_html(plan_page(numbers, title, "a pilot", rehearsed), f"taskorder report {folder}")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from taskorder import checks
-from taskorder.checks import Floats, Ints
+from taskorder.checks import Floats
 from taskorder.constraints import TaskName
 from taskorder.ordering.clock import Clock, Watch
 from taskorder.ordering.listing import all_orders
@@ -17,7 +17,7 @@ from taskorder.ordering.optimum import MAX_UNCOMPILED, allowed
 from taskorder.ordering.problem import Problem
 from taskorder.ordering.sampling import UNEVEN, is_uniform, random_orders
 from taskorder.ordering.solve import RULES
-from taskorder.ordering.solver_input import solver_input
+from taskorder.ordering.solver_input import SolverInput, solver_input
 from taskorder.records import Comparison, RuleScore
 
 STATE = 20_000_000
@@ -60,14 +60,22 @@ def compare(
         similarity, output=output, weights=weights, names=names, before=before, first=first, last=last,
         learned=learned, seed=seed, repair=repair,
     )  # fmt: skip
+    return compare_input(inputs, count, time_limit, watch)[0]
+
+
+def compare_input(
+    inputs: SolverInput, num_random: int, time_limit: float | None, watch: Watch | None = None
+) -> tuple[Comparison, Floats]:
+    """`compare` on checked input; also (orders, n + 1) the error after each step of the random orders it rests on."""
     problem = inputs.problem()
-    errors, exact = random_errors(problem, count, inputs.seed)
+    paths, exact = random_paths(problem, num_random, inputs.seed)
+    errors = paths[:, -1]
     clock = Clock(checks.seconds_limit(time_limit), watch, unit=inputs.unit)
     notes = [*inputs.table.notes]
     if not exact and not is_uniform(problem.precedes):
         notes.append(UNEVEN)
-    if not exact and len(errors) < count:
-        notes.append(f"{len(errors)} random orders instead of {count}: each takes O(P^2) steps")
+    if not exact and len(errors) < num_random:
+        notes.append(f"{len(errors)} random orders instead of {num_random}: each takes O(P^2) steps")
     positions = {int(task): position for position, task in enumerate(problem.tasks)}
     scores = []
     for rule, choose in RULES.items():
@@ -92,10 +100,11 @@ def compare(
         reason = "by request" if clock.stopped else "at the time limit"
         notes.append(f"stopped {reason} before these were finished: {', '.join(cut)}")
     scores.sort(key=lambda score: score.error)
-    errors = inputs.unit * np.maximum(errors, 0.0)
+    paths = inputs.unit * np.maximum(paths, 0.0)
+    errors = paths[:, -1]
     mean, std = float(errors.mean()), float(errors.std(ddof=0 if exact else 1))
     best, worst = min(scores[0].error, float(errors.min())), max(scores[-1].error, float(errors.max()))
-    return Comparison(
+    comparison = Comparison(
         names=inputs.constraints.names,
         scores=tuple(scores),
         random_mean=mean,
@@ -108,16 +117,11 @@ def compare(
         verdict=_verdict(scores, best, mean, worst, inputs.unit * float(inputs.weights.sum())),
         notes=tuple(notes),
     )
+    return comparison, paths
 
 
-def random_errors(problem: Problem, num_random: int, seed: int) -> tuple[Floats, bool]:
-    """Errors of every allowed order while that is cheap, else of seeded random ones; and which of the two it was."""
-    chunks, exact = random_draw(problem, num_random, seed)
-    return np.concatenate([problem.errors(orders) for orders in chunks]), exact
-
-
-def random_draw(problem: Problem, num_random: int, seed: int) -> tuple[list[Ints], bool]:
-    """Those orders, as many at a time as their states have room for; and whether they are all."""
+def random_paths(problem: Problem, num_random: int, seed: int) -> tuple[Floats, bool]:
+    """The error after each step of every allowed order while that is cheap, else of seeded random ones; and which."""
     n, size = problem.size, problem.r.size
     exact = n <= MAX_UNCOMPILED
     if exact:
@@ -125,8 +129,8 @@ def random_draw(problem: Problem, num_random: int, seed: int) -> tuple[list[Ints
     else:
         count = min(num_random, max(50, STEPS // (size * n)))
         orders = random_orders(problem.precedes, count, np.random.default_rng(seed))
-    step = max(1, STATE // max(1, size))
-    return [orders[i : i + step] for i in range(0, len(orders), step)], exact
+    step = max(1, STATE // max(1, size))  # as many at a time as their states have room for
+    return np.concatenate([problem.error_paths(orders[i : i + step]) for i in range(0, len(orders), step)]), exact
 
 
 def quantile(error: float, errors: Floats) -> float:

@@ -59,15 +59,19 @@ class Problem:
 
     def errors(self, orders: Ints) -> Floats:
         """(b,) errors of many orders, (b, n) positions, all advanced together; 16 b k n bytes of state."""
+        return np.asarray(self.error_paths(orders)[:, -1])
+
+    def error_paths(self, orders: Ints) -> Floats:
+        """(b, n + 1) the error of many orders before the first step and after each one; the last column is `errors`."""
         rows = np.arange(len(orders))
-        e = np.full(len(orders), self.e)
+        paths = np.full((len(orders), orders.shape[1] + 1), self.e)
         r, h = (np.repeat(state[None], len(orders), axis=0) for state in (self.r, self.h))
-        for j in orders.T:
+        for step, j in enumerate(orders.T):
             v = r[rows, :, j]
-            e -= (v * (2 * h[rows, :, j] - v * self.G[j, j][:, None])).sum(axis=1)
+            paths[:, step + 1] = paths[:, step] - (v * (2 * h[rows, :, j] - v * self.G[j, j][:, None])).sum(axis=1)
             r -= v[:, :, None] * self.C[j][:, None]
             h -= v[:, :, None] * self.G[j][:, None]
-        return e
+        return paths
 
     def part(self, visits: Ints) -> Problem:
         """The problem of ordering only some of the visits."""

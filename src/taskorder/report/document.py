@@ -47,7 +47,7 @@ def page_html(page: Page, command: str) -> str:
         tag("p", "Scripts are off: the page shows tables in place of charts.", id="plain"),
         notes,
         *map(_section, page.sections),
-        _list("confidence", "How sure this is", page.confidence),
+        _list("confidence", "What is certain and what is not", page.confidence),
         _made(page, command),
     ]
     return "<!doctype html>\n" + tag(

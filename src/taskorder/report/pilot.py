@@ -1,19 +1,23 @@
-"""A pilot folder, as `taskorder plan` writes it: the plan, the similarity it rests on, and what was rehearsed."""
+"""What a pilot adds to a plan: the orders that were rehearsed, from memory or from the folder of `taskorder plan`."""
 
 from __future__ import annotations
 
 import csv
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from taskorder.checks import Floats
+from taskorder.constraints import Constraints
 from taskorder.records import Plan
 from taskorder.report.source import open_source
 from taskorder.tables.loss_ratios import clip_similarity
 from taskorder.tables.reading import read_similarity
+
+if TYPE_CHECKING:
+    from taskorder.planning.rehearsal import Rehearsal
 
 MOST_ORDERS = 1000
 """Orders whose numbers go into the page."""
@@ -31,18 +35,34 @@ class Rehearsed:
     unit: str
     """accuracy, or score where the learner does not say."""
 
-    def place(self, order: tuple[int, ...]) -> int | None:
+    def rank(self, order: tuple[int, ...]) -> int | None:
         """The rank of an order, from 0; None if it was not rehearsed."""
         return self.orders.index(order) if order in self.orders else None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values of the best orders."""
-        kept = self.orders[:MOST_ORDERS]
-        return {"orders": kept, "scores": self.scores[: len(kept)].tolist(), "unit": self.unit, "all": len(self.orders)}
+        best = self.orders[:MOST_ORDERS]
+        return {"orders": best, "scores": self.scores[: len(best)].tolist(), "unit": self.unit, "all": len(self.orders)}
+
+
+def rehearsed_orders(plan: Plan, rehearsal: Rehearsal | None) -> Rehearsed | None:
+    """The whole orders that were rehearsed, best first; None where only their endings were."""
+    whole = [] if rehearsal is None else [order for order in rehearsal.endings if len(order) == len(plan.order)]
+    if rehearsal is None or not whole:
+        return None
+    weights = Constraints.from_options(plan.names, plan.options).weights
+    by_seed = np.stack([rehearsal.score(whole, table, None, weights) for table in rehearsal.told])
+    scored = np.flatnonzero(~np.isnan(by_seed).any(axis=0))
+    if not len(scored):
+        return None
+    scores = by_seed.mean(axis=0)
+    ranked = sorted(scored.tolist(), key=lambda row: -scores[row])
+    unit = "score" if rehearsal.accuracy is None else "accuracy"
+    return Rehearsed(tuple(whole[row] for row in ranked), scores[ranked], by_seed[:, ranked], unit)
 
 
 def read_pilot(folder: Path) -> tuple[Plan, Floats, Rehearsed | None]:
-    """The plan, its similarity matrix, and the whole orders that were rehearsed, if any."""
+    """The plan in a folder, its similarity matrix, and the whole orders that were rehearsed, if any."""
     if not (folder / "plan.json").exists():
         fix = "The pilot is not finished: give the same command again." if (folder / "fits.sqlite").exists() else ""
         raise ValueError(
@@ -53,53 +73,41 @@ def read_pilot(folder: Path) -> tuple[Plan, Floats, Rehearsed | None]:
         raise ValueError(f"`{folder / 'plan.json'}` must be a plan that `taskorder plan` wrote, got something else.")
     similarity = clip_similarity(read_similarity(folder / "similarity.csv")[0])[0]
     path = folder / "rehearsal.csv"
-    return plan, similarity, read_rehearsed(path, plan) if path.exists() else None
+    return plan, similarity, rehearsed_orders(plan, read_rehearsal(path, plan)) if path.exists() else None
 
 
-def read_rehearsed(path: Path, plan: Plan) -> Rehearsed | None:
-    """The orders of all tasks in a table of rehearsed sequences; None where only their ends were rehearsed."""
+def read_rehearsal(path: Path, plan: Plan) -> Rehearsal:
+    """The rehearsal of a plan's tasks in the table that `taskorder plan` wrote."""
     from taskorder.planning.rehearsal import Rehearsal
 
-    table, names = _cells(path), {name: place for place, name in enumerate(plan.names)}
-    sequences = {text: _places(text.split(">"), names) for _, text, _ in table}
-    endings = {text: places for text, places in sequences.items() if places}
-    seeds = sorted({seed for seed, _, _ in table}, key=lambda seed: (len(seed), seed))
-    shape = len(seeds), len(endings), len(plan.names)
+    cells, tasks = _cells(path), {name: task for task, name in enumerate(plan.names)}
+    sequences = {text: _tasks(text.split(">"), tasks) for _, text, _ in cells}
+    endings = {text: ending for text, ending in sequences.items() if ending}
+    seeds = sorted({seed for seed, _, _ in cells}, key=lambda seed: (len(seed), seed))
     rows = [(seed, text, name) for seed in seeds for text in endings for name in plan.names]
-    if any(row not in table for row in rows):
+    if any(row not in cells for row in rows):
         raise ValueError(f"`{path}` must have a row for each seed, sequence and task, got some missing.")
-    values = np.array([table[row] for row in rows], dtype=np.float64).reshape(*shape, 2)
-    known = not np.isnan(values[..., 1]).any()
-    told = values[..., int(known)]
-    made = Rehearsal(tuple(sorted(plan.order)), tuple(endings.values()), values[..., 0], None, "orders", 0)
-    whole = [way for way in made.endings if len(way) == len(plan.order)]
-    if not whole:
-        return None
-    counts = plan.options.get("weights")
-    weights = None if counts is None else np.array(counts, dtype=np.float64)
-    by_seed = np.stack([made.score(whole, one, None, weights) for one in told])
-    there = np.flatnonzero(~np.isnan(by_seed).any(axis=0))
-    scores = by_seed.mean(axis=0)
-    ranked = sorted(there.tolist(), key=lambda row: -scores[row])
-    orders = tuple(whole[row] for row in ranked)
-    return Rehearsed(orders, scores[ranked], by_seed[:, ranked], "accuracy" if known else "score") if ranked else None
+    shape = len(seeds), len(endings), len(plan.names), 2
+    values = np.array([cells[row] for row in rows], dtype=np.float64).reshape(shape)
+    accuracy = None if np.isnan(values[..., 1]).any() else values[..., 1]
+    return Rehearsal(tuple(sorted(plan.order)), tuple(endings.values()), values[..., 0], accuracy, "orders", 0)
 
 
 def _cells(path: Path) -> dict[tuple[str, str, str], tuple[float, float]]:
     """Value and accuracy (NaN where it is unknown) by seed, sequence and task."""
-    found = {}
+    cells = {}
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
             for row in csv.DictReader(file):
                 numbers = float(row["value"]), float(row["accuracy"] or "nan")
-                found[row["seed"], row["learned"], row["test"]] = numbers
+                cells[row["seed"], row["learned"], row["test"]] = numbers
     except OSError as problem:
         raise ValueError(f"`{path}` must be readable, got: {problem.strerror}.") from None
     except (KeyError, TypeError, ValueError, csv.Error):
         raise ValueError(f"`{path}` must be the table that `taskorder plan` wrote, got something else.") from None
-    return found
+    return cells
 
 
-def _places(steps: list[str], names: dict[str, int]) -> tuple[int, ...]:
+def _tasks(steps: list[str], tasks: dict[str, int]) -> tuple[int, ...]:
     """The tasks of a sequence; none where a name has a > in it."""
-    return tuple(names[step] for step in steps) if all(step in names for step in steps) else ()
+    return tuple(tasks[step] for step in steps) if all(step in tasks for step in steps) else ()

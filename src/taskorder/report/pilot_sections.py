@@ -1,4 +1,4 @@
-"""The sections of a plan from a pilot: how sure the choice is, what was rehearsed, what other rules would choose."""
+"""The sections of a plan from a pilot: confidence, rehearsed orders, what other rules would choose."""
 
 from __future__ import annotations
 
@@ -20,100 +20,99 @@ MOST_LISTED = 300
 
 def pilot_sections(plan: Plan, names: Names, rehearsed: Rehearsed | None) -> list[Section]:
     """Those that the plan has something for."""
-    found = []
-    if plan.confidence is not None:
-        found.append(_sureness(plan.confidence, names))
+    sections = [] if plan.confidence is None else [_confidence(plan.confidence, names)]
     if rehearsed is not None:
-        found.append(_rehearsed(plan, names, rehearsed))
+        sections.append(_rehearsed(plan, names, rehearsed))
     elif plan.alternatives:
-        found.append(_alternatives(plan, names))
-    return found
+        sections.append(_alternatives(plan, names))
+    return sections
 
 
 def pilot_facts(plan: Plan) -> list[Fact]:
     """What a pilot adds to the numbers on top."""
-    found = []
+    facts = []
     if plan.expected is not None:
-        found.append(
-            Fact("Rehearsed", percent(plan.expected), f"mean {rehearsed_unit(plan)} of all tasks, on the pilot")
-        )
+        detail = f"mean {rehearsed_unit(plan)} of all tasks, on the pilot"
+        facts.append(Fact("Rehearsed", percent(plan.expected), detail))
     if plan.confidence is not None:
-        detail = f"probability that the choice beats a random order; {plan.confidence.verdict}"
-        found.append(Fact("Beats random", percent(plan.confidence.beats_random), detail))
-    return found
+        detail = f"likely to beat a random order; {plan.confidence.verdict}"
+        facts.append(Fact("Confidence", percent(plan.confidence.beats_random), detail))
+    return facts
 
 
 def rehearsed_unit(plan: Plan) -> str:
-    """accuracy, or score where the learner did not tell it."""
+    """accuracy, or score where the learner does not report accuracy."""
     return "score" if plan.confidence is not None and plan.confidence.unit == "score" else "accuracy"
 
 
-def gain_said(sure: Confidence) -> str:
-    """The advantage over a random order in words."""
-    what = "% of the predicted error" if sure.unit == "error" else f"points of {sure.unit}"
-    low, high = f"{100 * sure.gain_low:.1f}", f"{100 * sure.gain_high:.1f}"
-    return f"by {100 * sure.gain:.1f} {what} (nine of ten: {low} to {high})".replace("-", "\N{MINUS SIGN}")
+def gain_text(confidence: Confidence) -> str:
+    """The probability and the size of the advantage over a random order, in words."""
+    what = "% of the predicted error" if confidence.unit == "error" else f"points of {confidence.unit}"
+    gain, low, high = (f"{100 * g:.1f}" for g in (confidence.gain, confidence.gain_low, confidence.gain_high))
+    likely = f"{percent(confidence.beats_random)} likely to beat a random order"
+    return f"{likely}; expected gain {gain} {what} (90 % interval {low} to {high})".replace("-", "\N{MINUS SIGN}")
 
 
 def _order_text(order: Sequence[int], names: Names) -> str:
-    return " → ".join(names[one] for one in order)[:TEXT]
+    return " → ".join(names[k] for k in order)[:TEXT]
 
 
-def _sureness(sure: Confidence, names: Names) -> Section:
+def _confidence(confidence: Confidence, names: Names) -> Section:
     shares = {
-        "beats a random order": sure.beats_random,
-        "same first task": sure.same_first,
-        "same last task": sure.same_last,
-        "same neighbors": sure.same_neighbors,
+        "beats a random order": confidence.beats_random,
+        "same first task": confidence.same_first,
+        "same last task": confidence.same_last,
+        "same neighbors": confidence.same_neighbors,
     }
     rows = [Row(name, 0.0, share, "optimal", f"{name}: {percent(share)}") for name, share in shares.items()]
-    label = f"How sure the choice is: it beats a random order with a probability of {percent(sure.beats_random)}"
+    label = f"Confidence: {percent(confidence.beats_random)} likely to beat a random order"
     behind = Table(["what", "share"], [[name, share] for name, share in shares.items()])
     figure = Figure(label, row_chart(rows, "probability, or share of draws"), behind)
     words = html(
-        "{}. The order chosen on one half of the pilot beats a random order on the other half with a probability of "
-        "{}, {}. Chosen again on {}, it begins with the same task in {}, ends with the same in {}, and keeps {} of its "
-        "neighbors. {} of {} that were compared cannot be told from it{}",
-        sure.verdict.capitalize(), percent(sure.beats_random), gain_said(sure), counted(sure.num_draws, "resample"),
-        percent(sure.same_first), percent(sure.same_last), percent(sure.same_neighbors), sure.num_as_good,
-        counted(sure.num_orders, "order"), "; the best of these:" if sure.as_good else ".",
+        "{}: the order chosen on one half of the pilot is {} on the other half. Chosen again on {}, it has the same "
+        "first task in {}, the same last task in {}, and {} of its neighbors. {} of {} that were compared cannot be "
+        "distinguished from it{}",
+        confidence.verdict.capitalize(), gain_text(confidence), counted(confidence.num_draws, "resample"),
+        percent(confidence.same_first), percent(confidence.same_last), percent(confidence.same_neighbors),
+        confidence.num_as_good, counted(confidence.num_orders, "order"),
+        "; the best of these:" if confidence.as_good else ".",
     )  # fmt: skip
-    orders = [tag("li", task(_order_text(order, names))) for order in sure.as_good]
-    return Section("sureness", "How sure the choice is", words, tag("ol", *orders) if orders else Html(""), [figure])
+    orders = [tag("li", task(_order_text(order, names))) for order in confidence.as_good]
+    return Section("sureness", "Confidence in the choice", words, tag("ol", *orders) if orders else Html(""), [figure])
 
 
-def _rehearsed(plan: Plan, names: Names, found: Rehearsed) -> Section:
-    n, scores = len(found.orders), found.scores
-    by_place: dict[int, list[str]] = {}
-    for who, order in [("this plan", plan.order), *((other.rule, other.order) for other in plan.alternatives)]:
-        place = found.place(order)
-        if place is not None:
-            by_place.setdefault(place, []).append(who)
+def _rehearsed(plan: Plan, names: Names, rehearsed: Rehearsed) -> Section:
+    n, scores = len(rehearsed.orders), rehearsed.scores
+    by_rank: dict[int, list[str]] = {}
+    for name, order in [("this plan", plan.order), *((other.rule, other.order) for other in plan.alternatives)]:
+        rank = rehearsed.rank(order)
+        if rank is not None:
+            by_rank.setdefault(rank, []).append(name)
     looks = {"this plan": plan.rule}
     marks = [
-        Mark(who, looks.get(who, who), float(scores[k]), f"{who}: rank {k + 1} of {n}, {number(float(scores[k]))}",
-             strong=who == "this plan")
-        for k, those in by_place.items() for who in those
+        Mark(name, looks.get(name, name), float(scores[k]), f"{name}: rank {k + 1} of {n}, {number(float(scores[k]))}",
+             strong=name == "this plan")
+        for k, chosen_by in by_rank.items() for name in chosen_by
     ]  # fmt: skip
     mean = float(scores.mean())
     marks.append(Mark("mean of all", "random", mean, f"mean of {counted(n, 'order')}: {number(mean)}"))
     marks.sort(key=lambda mark: (-mark.value, not mark.strong))
-    label = f"Rehearsed {found.unit} of {counted(n, 'order')}, best first"
-    titles = ("rank of the order (1 is best)", f"mean {found.unit} in rehearsal")
+    label = f"Rehearsed {rehearsed.unit} of {counted(n, 'order')}, best first"
+    titles = ("rank of the order (1 is best)", f"mean {rehearsed.unit} in rehearsal")
     ends = range(n)
-    shown = [*ends] if n <= MOST_LISTED else sorted({*ends[: MOST_LISTED // 2], *ends[-MOST_LISTED // 2 :], *by_place})
+    shown = [*ends] if n <= MOST_LISTED else sorted({*ends[: MOST_LISTED // 2], *ends[-MOST_LISTED // 2 :], *by_rank})
     cells = [
-        [k + 1, _order_text(found.orders[k], names), float(scores[k]), float(found.by_seed[:, k].min()),
-         float(found.by_seed[:, k].max()), ", ".join(by_place.get(k, ()))]
+        [k + 1, _order_text(rehearsed.orders[k], names), float(scores[k]), float(rehearsed.by_seed[:, k].min()),
+         float(rehearsed.by_seed[:, k].max()), ", ".join(by_rank.get(k, ()))]
         for k in shown
     ]  # fmt: skip
-    headers = ["rank", "order", found.unit, "lowest seed", "highest seed", "chosen by"]
+    headers = ["rank", "order", rehearsed.unit, "lowest seed", "highest seed", "chosen by"]
     note = "" if len(shown) == n else f"{len(shown)} of {n} orders: the best, the worst, and those of the rules."
     figure = Figure(label, ranking(scores, marks, titles), Table(headers, cells, note))
     words = html(
-        "{} of the pilot, learned for real: the mean over the ends of an order (its last task, its last two, ...) of "
-        "how well all tasks are done then, over {}.",
-        counted(n, "order"), counted(len(found.by_seed), "seed"),
+        "{}, trained on the pilot. The score of an order is the mean over its endings (its last task alone, its last "
+        "two tasks, ..., all of it) and over {} of the {} on all tasks.",
+        counted(n, "order"), counted(len(rehearsed.by_seed), "seed"), rehearsed.unit,
     )  # fmt: skip
     return Section("rehearsed", "Rehearsed orders", words, figures=[figure])
 
@@ -122,15 +121,15 @@ def _alternatives(plan: Plan, names: Names) -> Section:
     """Predicted errors of the rules, and what they came to in rehearsal."""
     others = [("this plan", plan.rule, plan.order, plan.error, plan.expected)]
     others += [(other.rule, other.rule, other.order, other.error, other.expected) for other in plan.alternatives]
-    others.sort(key=lambda one: one[3])
+    others.sort(key=lambda other: other[3])
     rows = [
         Row(name, 0.0, error, look, f"{name}: predicted error {number(error)}\n{_order_text(order, names)}")
         for name, look, order, error, _ in others[:MOST_ROWS]
     ]
     label = "Predicted final error of this plan and of what the rules would choose"
     cells = [
-        [swatch(look, name), error, "not rehearsed" if told is None else told, _order_text(order, names)]
-        for name, look, order, error, told in others
+        [swatch(look, name), error, "not rehearsed" if score is None else score, _order_text(order, names)]
+        for name, look, order, error, score in others
     ]
     behind = Table(["rule", "predicted error", "in rehearsal", "order"], cells)
     figure = Figure(label, row_chart(rows, "predicted final error"), behind)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from html import escape
 from typing import Any
@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from taskorder import checks
-from taskorder.checks import Floats, Ints
+from taskorder.checks import Floats
+from taskorder.constraints import Constraints
 from taskorder.ordering.clock import Watch
-from taskorder.ordering.compare import compare, random_draw
-from taskorder.ordering.problem import Problem
-from taskorder.ordering.solver_input import SolverInput, solver_input
+from taskorder.ordering.compare import compare_input
+from taskorder.ordering.solver_input import SolverInput, checked_table
 from taskorder.records import Comparison, Plan
 from taskorder.report.embedding import task_map
 from taskorder.report.sensitivity import pair_derivatives
@@ -28,8 +28,6 @@ WHOLE_TABLES = 12_000
 """Numbers of a table that go into the page; a larger one (from 110 tasks on) is left out of its JSON."""
 NAME_BUDGET = 80_000
 """Bytes of all names together: they stand in a page about ten times."""
-QUESTION = ("output", "weights", "before", "first", "last", "learned", "seed", "repair")
-"""Options of a plan that are options of the comparison too."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,9 +43,9 @@ class Surroundings:
     """Final error of every allowed order, or of random ones, sorted."""
     band: Floats
     """(5, steps + 1) `QUANTILES` of the sum of errors after each step of those orders."""
-    places: Floats
+    points: Floats
     """(P, 2) the map of the tasks."""
-    shown: float
+    share_shown: float
     """Share of all squared distances that the map shows."""
     slopes: Floats
     """(P, P) exact derivative of the plan's final error for the similarity of each pair."""
@@ -55,10 +53,8 @@ class Surroundings:
     @property
     def which(self) -> str:
         """The orders that the random statistics come from, in words."""
-        found = self.comparison
-        return (
-            f"all {found.random_count} allowed orders" if found.random_exact else f"{found.random_count} random orders"
-        )
+        count = self.comparison.random_count
+        return f"all {count} allowed orders" if self.comparison.random_exact else f"{count} random orders"
 
     def share_better(self, error: float) -> float:
         """Share of those orders with a smaller error, past rounding: none for a proven plan."""
@@ -93,7 +89,7 @@ class PlanNumbers:
         if self.names != self.plan.names:
             plan |= {"names": self.names, "options": {}}
             left_out += ["ends of names", "plan.options"]
-        found: dict[str, Any] = {
+        values: dict[str, Any] = {
             "kind": "plan",
             "plan": plan,
             "totals": self.totals.tolist(),
@@ -103,18 +99,18 @@ class PlanNumbers:
         if self.around is not None:
             whole = self.around.similarity.size <= WHOLE_TABLES
             left_out += [] if whole else ["similarity", "pair_derivatives"]
-            found |= {
+            values |= {
                 "comparison": {**asdict(self.around.comparison), "names": self.names},
                 "rival_totals": {rule: path.tolist() for rule, path in self.around.rivals.items()},
                 "random_errors": self.around.random_errors.tolist() if len(self.around.random_errors) <= 5040 else None,
                 "random_quantiles": dict(zip(map(str, QUANTILES), self.around.band.tolist(), strict=True)),
-                "map": self.around.places.tolist(),
-                "map_share": self.around.shown,
+                "map": self.around.points.tolist(),
+                "map_share": self.around.share_shown,
                 "similarity": self.around.similarity.tolist() if whole else None,
                 "pair_derivatives": self.around.slopes.tolist() if whole else None,
             }
-            left_out += [] if found["random_errors"] is not None else ["random_errors"]
-        return {**found, "left_out": left_out}
+            left_out += [] if values["random_errors"] is not None else ["random_errors"]
+        return {**values, "left_out": left_out}
 
 
 def page_names(names: Sequence[str]) -> tuple[str, ...]:
@@ -156,51 +152,29 @@ def _surroundings(plan: Plan, similarity: Floats, time_limit: float | None, watc
             "`similarity` must be the matrix that the plan was made from, got one with another digest. "
             "Name the file that `taskorder solve` read, or report on the matrix itself."
         )
-    options = asked(plan)
-    comparison = compare(matrix, names=plan.names, num_random=NUM_RANDOM, time_limit=time_limit, watch=watch, **options)
-    inputs = solver_input(matrix, names=plan.names, **options)
-    paths = inputs.unit * _random_paths(inputs)
-    learned, weights = list(inputs.constraints.learned), inputs.unit * inputs.weights
-    places, shown = task_map(inputs.table.similarity)
+    inputs = _input(plan, matrix)
+    comparison, paths = compare_input(inputs, NUM_RANDOM, time_limit, watch)
+    table, learned = inputs.table, list(inputs.constraints.learned)
+    points, share = task_map(table.similarity)
+    weights = inputs.constraints.importance
     return Surroundings(
         comparison=comparison,
         similarity=matrix,
-        rivals={score.rule: _totals(inputs, score.order) for score in comparison.scores},
+        rivals={
+            score.rule: error_path(table.similarity, [*learned, *score.order], table.output)[len(learned) :] @ weights
+            for score in comparison.scores
+        },
         random_errors=np.sort(paths[:, -1]),
         band=np.quantile(paths, QUANTILES, axis=0),
-        places=places,
-        shown=shown,
-        slopes=pair_derivatives(inputs.table.similarity, [*learned, *plan.order], inputs.table.output, weights),
+        points=points,
+        share_shown=share,
+        slopes=pair_derivatives(table.similarity, [*learned, *plan.order], table.output, weights),
     )
 
 
-def asked(plan: Plan) -> dict[str, Any]:
-    """The options of a plan that `compare` takes."""
-    defaults: Mapping[str, Any] = {"before": (), "learned": (), "seed": 0, "repair": True}
-    found = {key: plan.options.get(key, defaults.get(key)) for key in QUESTION}
-    return {**found, "before": [tuple(pair) for pair in found["before"]]}
-
-
-def _totals(inputs: SolverInput, order: tuple[int, ...]) -> Floats:
-    learned = list(inputs.constraints.learned)
-    path = error_path(inputs.table.similarity, [*learned, *order], inputs.table.output)[len(learned) :]
-    return np.asarray(inputs.unit * (path @ inputs.weights))
-
-
-def _random_paths(inputs: SolverInput) -> Floats:
-    """(orders, n + 1) error after every step of the orders that `compare` takes for random: the same draw."""
-    problem = inputs.problem()
-    return np.concatenate([_paths(problem, orders) for orders in random_draw(problem, NUM_RANDOM, inputs.seed)[0]])
-
-
-def _paths(problem: Problem, orders: Ints) -> Floats:
-    """`problem.errors(orders)` with the error after every step, not only the last."""
-    rows = np.arange(len(orders))
-    paths = np.full((len(orders), problem.size + 1), problem.e)
-    r, h = (np.repeat(state[None], len(orders), axis=0) for state in (problem.r, problem.h))
-    for step, j in enumerate(orders.T, start=1):
-        v = r[rows, :, j]
-        paths[:, step] = paths[:, step - 1] - (v * (2 * h[rows, :, j] - v * problem.G[j, j][:, None])).sum(axis=1)
-        r -= v[:, :, None] * problem.C[j][:, None]
-        h -= v[:, :, None] * problem.G[j][:, None]
-    return np.asarray(np.maximum(paths, 0.0))
+def _input(plan: Plan, similarity: Floats) -> SolverInput:
+    """What the plan was made from; rivals and random orders visit every task once, however often the plan does."""
+    options = plan.options
+    table = checked_table(similarity, options.get("output"), repair=options.get("repair", True))
+    constraints = Constraints.from_options(plan.names, {**options, "visits": None})
+    return SolverInput(table, constraints, options.get("seed", 0))

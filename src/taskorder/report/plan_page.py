@@ -10,7 +10,7 @@ from taskorder.report.markup import Html, html, task
 from taskorder.report.page import Fact, Page
 from taskorder.report.parts import sentence_order
 from taskorder.report.pilot import Rehearsed
-from taskorder.report.pilot_sections import gain_said, pilot_facts, pilot_sections, rehearsed_unit
+from taskorder.report.pilot_sections import gain_text, pilot_facts, pilot_sections, rehearsed_unit
 from taskorder.report.plan_numbers import PlanNumbers
 from taskorder.report.text import counted, number, percent
 
@@ -28,7 +28,7 @@ def plan_page(numbers: PlanNumbers, title: str, source: str, rehearsed: Rehearse
             sections.path(numbers, around, names),
             sections.forgetting(numbers, names),
             sections.similarity(numbers, around, names),
-            sections.places(numbers, around, names),
+            sections.task_map(numbers, around, names),
             sections.pairs(numbers, around, names),
         ]
     return Page(
@@ -53,23 +53,23 @@ def _answer(numbers: PlanNumbers, names: Sequence[str]) -> Html:
     if numbers.around is not None:
         what += f", {_against_random(plan.error, numbers.around.comparison.random_mean)}"
     if plan.rule == "rehearsal":
-        said = "Learn {}: it does best in rehearsal on the pilot.{} The closed form predicts {}."
-        return html(said, sentence_order(plan.order, names), _piloted(plan), what)
+        words = "Learn {}: it does best in rehearsal on the pilot.{} The closed form predicts {}."
+        return html(words, sentence_order(plan.order, names), _piloted(plan), what)
     rival = _better_rival(numbers)
     but = f" The rule {rival.rule} does better here: {number(rival.error)}." if rival is not None else ""
-    said = "Learn {}: the closed form predicts {}; {}.{}{}"
-    return html(said, sentence_order(plan.order, names), what, _proof(numbers), but, _piloted(plan))
+    words = "Learn {}: the closed form predicts {}; {}.{}{}"
+    return html(words, sentence_order(plan.order, names), what, _proof(numbers), but, _piloted(plan))
 
 
 def _piloted(plan: Plan) -> str:
     """What the pilot says about the choice."""
-    told = ""
+    words = ""
     if plan.expected is not None:
-        told = f" In rehearsal it comes to a mean {rehearsed_unit(plan)} of {percent(plan.expected)}."
-    if plan.confidence is None:
-        return told
-    chance = f"it beats a random order with a probability of {percent(plan.confidence.beats_random)}"
-    return f"{told} {plan.confidence.verdict.capitalize()}: {chance}."
+        words = f" In rehearsal it reaches a mean {rehearsed_unit(plan)} of {percent(plan.expected)}."
+    if plan.confidence is not None:
+        likely = f"{percent(plan.confidence.beats_random)} likely to beat a random order"
+        words += f" {plan.confidence.verdict.capitalize()}: it is {likely}."
+    return words
 
 
 def _better_rival(numbers: PlanNumbers) -> RuleScore | None:
@@ -115,9 +115,9 @@ def _facts(numbers: PlanNumbers) -> list[Fact]:
     detail = f"{total} over {counted(len(plan.names), 'task')}; {number(float(numbers.totals[0]))} at the start"
     facts = [Fact("Final error", number(plan.error), detail)]
     if around is not None:
-        found = around.comparison
-        ratio = f"{plan.error / found.random_mean:.2g} \N{MULTIPLICATION SIGN}" if found.random_mean > 0 else "the same"
-        facts.append(Fact("Against random", ratio, f"the mean {number(found.random_mean)} of {around.which}"))
+        mean = around.comparison.random_mean
+        ratio = f"{plan.error / mean:.2g} \N{MULTIPLICATION SIGN}" if mean > 0 else "the same"
+        facts.append(Fact("Against random", ratio, f"the mean {number(mean)} of {around.which}"))
         facts.append(Fact("Better orders", percent(around.share_better(plan.error)), "of them"))
     if plan.proven:
         facts.append(Fact("Proof", "proven", f"no allowed order is {'worse' if plan.rule == 'worst' else 'better'}"))
@@ -134,13 +134,11 @@ def _confidence(numbers: PlanNumbers) -> list[str]:
     if around is not None and around.comparison.random_exact:
         lines.append(f"The random orders: {around.which}, so nothing is sampled.")
     elif around is not None:
-        found = around.comparison
-        spread = f"{number(found.random_mean)} ± {number(found.random_sem)} (standard error)"
+        random = around.comparison
+        spread = f"{number(random.random_mean)} ± {number(random.random_sem)} (standard error)"
         lines.append(f"The random orders: {around.which}; their mean is {spread}.")
     if plan.confidence is not None:
-        lines.append(
-            f"The pilot: {plan.confidence.verdict}; the choice beats a random order {gain_said(plan.confidence)}."
-        )
+        lines.append(f"The pilot: {plan.confidence.verdict}; {gain_text(plan.confidence)}.")
     lines.append("The similarities are taken as exact: an error in them is not part of the predicted errors.")
     if plan.regret is not None:
         lines.append(f"Had no task been learned yet, the best order would end with {number(plan.regret)} less error.")
@@ -153,7 +151,7 @@ def _confidence(numbers: PlanNumbers) -> list[str]:
 
 def _warnings(numbers: PlanNumbers, names: Sequence[str]) -> list[str]:
     plan, around = numbers.plan, numbers.around
-    lines = [*(one.text for one in plan.warnings), *plan.notes]
+    lines = [*(caution.text for caution in plan.warnings), *plan.notes]
     if around is not None:
         lines += [note for note in around.comparison.notes if note not in lines]
         if plan.rule == "optimal" and (best := _better_rival(numbers)) is not None:
@@ -171,8 +169,8 @@ def _warnings(numbers: PlanNumbers, names: Sequence[str]) -> list[str]:
 def _made(numbers: PlanNumbers, source: str) -> dict[str, str]:
     plan = numbers.plan
     made = {"Input": source, "Rule": plan.rule, "Search time": f"{plan.seconds:.3g} s"}
-    said = {key: _plain(value) for key, value in plan.options.items() if key != "rule" and value not in (None, [], ())}
-    made["Options"] = ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in said.items())
+    options = {key: value for key, value in plan.options.items() if key != "rule" and value not in (None, [], ())}
+    made["Options"] = ", ".join(f"{key.replace('_', ' ')} {_plain(value)}" for key, value in options.items())
     return {**made, "Matrix (SHA-256)": plan.similarity_digest, "Version": f"taskorder {plan.version}"}
 
 
@@ -180,5 +178,5 @@ def _plain(value: object) -> str:
     """An option in a few words; matrices and long lists are only said to be there."""
     if not isinstance(value, list):
         return str(value)
-    parts = [":".join(map(str, one)) if isinstance(one, list) else str(one) for one in value[:20]]
+    parts = [":".join(map(str, part)) if isinstance(part, list) else str(part) for part in value[:20]]
     return "given" if len(value) > 20 or sum(map(len, parts)) > 300 else ", ".join(parts)

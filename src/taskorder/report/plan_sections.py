@@ -158,13 +158,13 @@ def similarity(numbers: PlanNumbers, around: Surroundings, names: Names) -> Sect
     return Section("similarity", "Similarity, in the order of the plan", words, figures=[figure])
 
 
-def places(numbers: PlanNumbers, around: Surroundings, names: Names) -> Section:
+def task_map(numbers: PlanNumbers, around: Surroundings, names: Names) -> Section:
     """The map of the tasks with the path."""
-    figure = map_figure(around.places, numbers.plan.order, names, "the plan")
+    figure = map_figure(around.points, numbers.plan.order, names, "the plan")
     words = html(
         "Similar tasks lie close together. Classical scaling: squared distances are 2 (1 \N{MINUS SIGN} similarity), "
         "and two dimensions show {} of them. The line is the plan, from one filled dot to the other.",
-        percent(around.shown),
+        percent(around.share_shown),
     )
     return Section("map", "A map of the tasks", words, figures=[figure])
 
