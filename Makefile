@@ -8,7 +8,7 @@ EXTRAS := dev,plot,neural,images,web,ray,docs
 STAMP := $(VENV)/.installed
 ADAPTERS := .venv-adapters
 
-.PHONY: setup demo test test-adapters docs lint bench constraints clean
+.PHONY: setup demo test test-slow test-all test-adapters docs lint bench constraints clean
 
 setup: $(STAMP)
 
@@ -23,13 +23,25 @@ $(STAMP): pyproject.toml constraints.txt
 demo: setup
 	$(BIN)/taskorder demo
 
+# Every module and every command, in a few minutes on two cores. Both workers would compile the same kernels in a fresh
+# clone, so they are compiled before.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
+
 test: setup
-	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	$(BIN)/python tests/compile_kernels.py
+	$(PYTEST) -m "not slow" $(PYTEST_ARGS)
+
+# What `make test` leaves out; CONTRIBUTING.md says why.
+test-slow: setup
+	$(BIN)/python tests/compile_kernels.py
+	$(PYTEST) -m slow $(PYTEST_ARGS)
+
+test-all: test test-slow
 
 # Against the real frameworks, which need much more than we do: an environment on top of .venv, whose torch it shares
 # (without the override uv would fetch one of gigabytes). Nothing may be skipped here.
 test-adapters: $(ADAPTERS)/.installed
-	TASKORDER_NO_SKIPS=1 $(ADAPTERS)/bin/python -m pytest tests/adapters $(PYTEST_ARGS)
+	TASKORDER_NO_SKIPS=. $(ADAPTERS)/bin/python -m pytest tests/adapters $(PYTEST_ARGS)
 
 $(ADAPTERS)/.installed: $(STAMP)
 	$(BIN)/python -c "import torch" 2>/dev/null || $(BIN)/python -m pip install --quiet torch==2.13.0

@@ -1,6 +1,8 @@
-"""What all tests share: hypothesis without deadlines, the goldens, a strategy-friendly matrix maker, a browser."""
+"""What all tests share: skips that CI forbids, work for two processes, hypothesis without deadlines, some fixtures."""
 
 import json
+import os
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +15,39 @@ from hypothesis import settings
 # The first call of a compiled kernel takes seconds, and CI machines are shared: time says nothing here.
 settings.register_profile("taskorder", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("taskorder")
+
+
+NO_SKIPS = os.environ.get("TASKORDER_NO_SKIPS")
+"""A pattern: a skip whose reason has it is a failure, so that CI cannot pass because a package is missing."""
+
+
+def failed_if_forbidden(report: Any) -> Any:
+    """The same report, or a failure where it is a skip that must not be."""
+    if NO_SKIPS and report.skipped and not hasattr(report, "wasxfail") and re.search(NO_SKIPS, report.longrepr[2]):
+        report.outcome, report.longrepr = "failed", f"TASKORDER_NO_SKIPS forbids this. {report.longrepr[2]}"
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Any:
+    return failed_if_forbidden((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Any:
+    return failed_if_forbidden((yield))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Where files are shared out, all of tests/runs goes to one process: one Ray cluster at a time, and only one."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class OneCluster(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return "tests/runs" if nodeid.startswith("tests/runs/") else super()._split_scope(nodeid)
+
+    return OneCluster(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 @pytest.fixture(scope="session")

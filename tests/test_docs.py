@@ -108,7 +108,11 @@ def run_page(text: str, name: str, folder: Path) -> int:
     return count
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+SLOW = {"gallery.md", "own_tasks.md"}
+RUN = [pytest.param(page, marks=pytest.mark.slow("pages") if page.name in SLOW else (), id=page.name) for page in PAGES]
+
+
+@pytest.mark.parametrize("page", RUN)
 def test_pages_show_what_happens(page, tmp_path, monkeypatch):
     for folder in FOLDERS:
         (tmp_path / folder).symlink_to(ROOT / folder)

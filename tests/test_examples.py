@@ -17,6 +17,7 @@ WANTED = {
 }
 
 
+@pytest.mark.slow("pages")
 @pytest.mark.parametrize("name", WANTED)
 def test_examples_end_in_a_plan(name):
     packages, num_tasks = WANTED[name]

@@ -3,6 +3,7 @@
 The commands run in one process for each surrounding, with real files, as `python -m taskorder` would run them.
 """
 
+import argparse
 import json
 import os
 import re
@@ -15,6 +16,8 @@ import pytest
 pytest.importorskip("sklearn")
 pytest.importorskip("PIL")
 pytest.importorskip("resource")
+
+from taskorder.cli import build_parser
 
 from .fuzz import readers, seeds
 
@@ -101,16 +104,22 @@ def refuse(event, args):
 sys.addaudithook(refuse)
 """
 
+AT_ONCE = "import time\ntime.sleep = lambda seconds: None  # a download is tried again after seconds\n"
 
-@pytest.fixture
-def here(tmp_path):
+
+def prepared(parent):
     """The odd folder with all inputs."""
-    folder = tmp_path / ODD
+    folder = parent / ODD
     for name, make in INPUTS.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(make())
     (folder / "out").mkdir()
     return folder
+
+
+@pytest.fixture
+def here(tmp_path):
+    return prepared(tmp_path)
 
 
 def run(commands, folder, before="", environment=None, through=(sys.executable,)):
@@ -127,18 +136,51 @@ def run(commands, folder, before="", environment=None, through=(sys.executable,)
     return json.loads(done.stdout), said
 
 
-def test_every_command_without_a_network_in_an_odd_folder(here):
-    commands = {**READING, **WRITING}
-    told, said = run(commands.values(), here, NO_NETWORK)
+def told(commands, folder, **how):
+    """What each command answered, by its name, and what the process said beside."""
+    answers, said = run(commands.values(), folder, **how)
+    return dict(zip(commands, answers, strict=True)), said
+
+
+@pytest.fixture(scope="module")
+def without_network(tmp_path_factory):
+    """All commands in one process: (answers by name, what was said beside, names of the files written)."""
+    folder = prepared(tmp_path_factory.mktemp("hardening"))
+    answers, said = told({**READING, **WRITING}, folder, before=NO_NETWORK)
+    out = folder / "out"
+    return answers, said, {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("name", [*READING, *WRITING])
+def test_a_command_without_a_network_in_an_odd_folder(without_network, name):
+    answers, _, written = without_network
+    code, out, err = answers[name]
+    assert code == 0, err
+    assert out
+    if name in WRITING:
+        files = {word[4:] for word in WRITING[name] if word.startswith("out/") and "." in word}
+        assert files <= written
+
+
+def test_no_command_asks_the_network(without_network):
+    _, said, written = without_network
     assert "network:" not in said
-    for name, (code, out, err) in zip(commands, told, strict=True):
-        assert code == 0, (name, err)
-        assert out, name
-    written = {path.relative_to(here / "out").as_posix() for path in (here / "out").rglob("*") if path.is_file()}
-    named = {word[4:] for words in WRITING.values() for word in words if word.startswith("out/")}
-    assert {name for name in named if "." in name} <= written
     assert {"plan/plan.json", "plan/report.html", "whole.json", "figures/fig6b-quick.json"} <= written
     assert not [name for name in written if ".part" in name]
+
+
+def test_every_command_is_tried_here():
+    """`explore` and `demo` have tests of their own, below and in tests/cli/test_demo.py."""
+    names = {tuple(words[: 2 if words[0] == "data" else 1]) for words in (*READING.values(), *WRITING.values())}
+    assert names | {("explore",), ("demo",)} >= set(leaves(build_parser()))
+
+
+def leaves(parser, words=()):
+    """All commands below a parser, as words."""
+    below = [action for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    if not below:
+        return [words]
+    return [leaf for action in below for name, sub in action.choices.items() for leaf in leaves(sub, (*words, name))]
 
 
 def test_the_explorer_without_a_network(here):
@@ -157,21 +199,32 @@ def test_the_explorer_without_a_network(here):
 
 
 def test_the_hook_sees_a_download(here):
-    ((code, _, err),), said = run([["data", "get", "fashion-mnist", "--folder", "data"]], here, NO_NETWORK)
+    ((code, _, err),), said = run([["data", "get", "fashion-mnist", "--folder", "data"]], here, NO_NETWORK + AT_ONCE)
     assert code == 2
     assert err.startswith("taskorder: error: ")
     assert "network:" in said
 
 
-def test_every_command_in_a_locale_without_unicode(here):
+IN_A_LOCALE = {**READING, **{name: words for name, words in WRITING.items() if name not in SLOW}}
+
+
+@pytest.fixture(scope="module")
+def without_unicode(tmp_path_factory):
     """Python's own ways out of the C locale are closed, so files and streams have no UTF-8 but by our asking."""
-    commands = {**READING, **{name: words for name, words in WRITING.items() if name not in SLOW}}
+    folder = prepared(tmp_path_factory.mktemp("hardening"))
     closed = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    told, _ = run(commands.values(), here, environment=closed)
-    for name, (code, out, err) in zip(commands, told, strict=True):
-        assert code == 0, (name, err)
-        assert out, name
-    assert "red cars" in (here / "out" / "table.html").read_text(encoding="utf-8")
+    return told(IN_A_LOCALE, folder, environment=closed)[0], folder
+
+
+@pytest.mark.parametrize("name", IN_A_LOCALE)
+def test_a_command_in_a_locale_without_unicode(without_unicode, name):
+    code, out, err = without_unicode[0][name]
+    assert code == 0, err
+    assert out
+
+
+def test_files_are_utf8_in_a_locale_without_unicode(without_unicode):
+    assert "red cars" in (without_unicode[1] / "out" / "table.html").read_text(encoding="utf-8")
 
 
 WITHOUT_PRIVILEGES = """
@@ -183,16 +236,25 @@ os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
 """Also root must mind permissions: CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH are dropped before the start."""
 
 
-def test_folders_that_cannot_be_written(here):
-    (here / "out").chmod(0o555)
-    told, _ = run(WRITING.values(), here, through=(sys.executable, "-c", WITHOUT_PRIVILEGES))
-    for name, (code, out, err) in zip(WRITING, told, strict=True):
-        assert code in (1, 2), name
-        assert out == "", name
-        assert err.startswith("taskorder: error: "), name
-        assert err.count("\n") == 1, (name, err)
-    (here / "out").chmod(0o755)
-    assert list((here / "out").iterdir()) == []
+def is_one_line_of_refusal(code, err):
+    return code in (1, 2) and err.startswith("taskorder: error: ") and err.count("\n") == 1
+
+
+@pytest.fixture(scope="module")
+def without_permission(tmp_path_factory):
+    folder = prepared(tmp_path_factory.mktemp("hardening"))
+    (folder / "out").chmod(0o555)
+    answers, _ = told(WRITING, folder, through=(sys.executable, "-c", WITHOUT_PRIVILEGES))
+    (folder / "out").chmod(0o755)
+    return answers, list((folder / "out").iterdir())
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_a_command_that_may_not_write(without_permission, name):
+    code, out, err = without_permission[0][name]
+    assert is_one_line_of_refusal(code, err), (code, err)
+    assert out == ""
+    assert without_permission[1] == []
 
 
 def test_stores_that_cannot_be_written_are_still_read(here):
@@ -200,22 +262,30 @@ def test_stores_that_cannot_be_written_are_still_read(here):
     store.chmod(0o444)
     here.chmod(0o555)
     commands = {key: READING[key] for key in ("status", "audit a store")}
-    told, _ = run(commands.values(), here, through=(sys.executable, "-c", WITHOUT_PRIVILEGES))
+    answers, _ = told(commands, here, through=(sys.executable, "-c", WITHOUT_PRIVILEGES))
     here.chmod(0o755)
-    for name, (code, out, err) in zip(commands, told, strict=True):
+    for name, (code, out, err) in answers.items():
         assert code == 0, (name, err)
-        assert out
+        assert out, name
 
 
-def test_a_full_disk_leaves_no_half_of_a_file(here):
+ON_A_FULL_DISK = {name: words for name, words in WRITING.items() if name not in (*SLOW, "order -o")}
+
+
+@pytest.fixture(scope="module")
+def full_disk(tmp_path_factory):
     """A limit on the size of files: the operating system refuses the rest of a write, as on a full disk."""
-    commands = {name: words for name, words in WRITING.items() if name not in (*SLOW, "order -o")}
-    told, _ = run(commands.values(), here, environment={"FILE_LIMIT": "200", "PYTHONDONTWRITEBYTECODE": "1"})
-    for name, (code, out, err) in zip(commands, told, strict=True):
-        assert code in (1, 2), (name, out)
-        assert err.startswith("taskorder: error: "), name
-        assert err.count("\n") == 1, (name, err)
-    assert [path.name for path in (here / "out").iterdir()] == []
+    folder = prepared(tmp_path_factory.mktemp("hardening"))
+    limited = {"FILE_LIMIT": "200", "PYTHONDONTWRITEBYTECODE": "1"}
+    answers, _ = told(ON_A_FULL_DISK, folder, environment=limited)
+    return answers, [path.name for path in (folder / "out").iterdir()]
+
+
+@pytest.mark.parametrize("name", ON_A_FULL_DISK)
+def test_a_full_disk_leaves_no_half_of_a_file(full_disk, name):
+    code, _, err = full_disk[0][name]
+    assert is_one_line_of_refusal(code, err), (code, err)
+    assert full_disk[1] == []
 
 
 def test_several_processes_share_a_store(tmp_path):

@@ -237,6 +237,7 @@ def test_theory_loads_neither_numba_nor_scipy():
     assert not {"scipy", "numba", "matplotlib"} & set(loaded)
 
 
+@pytest.mark.slow("time")
 def test_importing_the_package_is_quick():
     code = "import time; t = time.perf_counter(); import taskorder; print(time.perf_counter() - t)"
     # milliseconds in truth; the best of three on a busy machine

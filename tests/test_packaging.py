@@ -30,7 +30,7 @@ sys.addaudithook(refuse)
 """As sitecustomize.py: what a program asks of the network is written down and refused."""
 
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.slow("install"),
     pytest.mark.skipif(UV is None, reason="needs uv, which `make setup` installs"),
 ]
 

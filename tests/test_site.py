@@ -70,6 +70,7 @@ def site():
     return ROOT / "build/site"
 
 
+@pytest.mark.slow("install")
 def test_the_site_loads_nothing_from_another_host(site):
     files = [path for path in site.rglob("*") if path.suffix in (".html", ".css", ".js")]
     assert len(files) > 30
@@ -77,6 +78,7 @@ def test_the_site_loads_nothing_from_another_host(site):
     assert {name: seen for name, seen in found.items() if seen} == {}
 
 
+@pytest.mark.slow("install")
 def test_the_site_has_every_page(site):
     for page in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), ROOT / "docs/api.rst"]:
         assert (site / page.relative_to(ROOT).with_suffix(".html")).exists(), page

@@ -191,6 +191,7 @@ def test_any_text_is_read_or_refused_in_one_line(cells):
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.csv.gz"])
+@pytest.mark.slow("memory")
 def test_memory_is_for_what_is_kept(tmp_path, name):
     def peak(num_sets):
         rows = [{**row, "set": str(number)} for number in range(num_sets) for row in rows_of(accuracy_table())]

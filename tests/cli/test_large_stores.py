@@ -69,6 +69,7 @@ def peak(words):
         (store_of_one_config, ("report", "--set", "2", "-o", "out.html")),
     ],
 )
+@pytest.mark.slow("memory")
 def test_memory_does_not_grow_with_the_store(tmp_path, monkeypatch, make, words, capfd):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(taskorder.runs.store, "PAGE", 20)

@@ -320,6 +320,7 @@ def test_a_module_of_ones_own(here, capsys):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.slow("interrupt")
 def test_ctrl_c_keeps_what_is_done(here, capsys):
     words = ["all.csv", "--column", "country", "--learner", SGD, "--pilot", "1.0", "--epochs", "60", "--json"]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

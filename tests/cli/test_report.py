@@ -54,6 +54,7 @@ def refused(capsys, *argv):
 
 
 @pytest.mark.parametrize("source", ["table.csv", "--demo"])
+@pytest.mark.slow("sizes")
 def test_numbers_equal_those_of_plan_and_compare(capsys, source):
     assert main(["report", source, "--time-limit", "60"]) == 0
     assert capsys.readouterr().out.startswith("wrote report.html: 0.")
@@ -276,7 +277,7 @@ def test_help_loads_no_numerical_package():
     subprocess.run([sys.executable, "-c", code], env=environment, check=True, capture_output=True, timeout=60)
 
 
-@pytest.mark.slow
+@pytest.mark.slow("training")
 def test_a_real_run(here, capsys):
     pytest.importorskip("jax")
     pytest.importorskip("sklearn")

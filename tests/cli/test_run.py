@@ -271,6 +271,7 @@ def count(store):
         return len(opened.entries())
 
 
+@pytest.mark.slow("interrupt")
 def test_the_real_engine_killed_again_and_again(tmp_path, capsys):
     """Ctrl-C, kills at random moments, then two processes at once: the table of a run that nothing disturbed."""
     (tmp_path / "tiny.toml").write_text(TINY.replace("num_tasks = 3", "num_tasks = 2"))

@@ -104,6 +104,7 @@ def header_for(shape, data=b"", dtype="|u1"):
 
 
 @pytest.mark.parametrize("how", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+@pytest.mark.slow("memory")
 def test_headers_that_lie_take_no_memory(tmp_path, how):
     path = tmp_path / "x.npz"
     with zipfile.ZipFile(path, "w", how) as archive:
@@ -212,6 +213,7 @@ BYTES = st.one_of(
 
 
 @given(BYTES, st.sampled_from([".npz", ".csv"]))
+@pytest.mark.slow("memory")
 def test_any_bytes_are_a_table_or_a_refusal(tmp_path_factory, data, ending):
     path = tmp_path_factory.getbasetemp() / f"fuzzed{ending}"
     path.write_bytes(data)

@@ -133,6 +133,7 @@ def test_broken_idx_files_are_refused(tmp_path, data, said):
     assert "\n" not in str(refusal.value)
 
 
+@pytest.mark.slow("memory")
 def test_a_gzip_bomb_takes_no_memory(tmp_path):
     path = tmp_path / "bomb.gz"
     path.write_bytes(gzip.compress(GOOD_IDX[:4] + bytes((0, 0, 0, 1)) * 3 + bytes(50 * 10**6), 9))
@@ -179,6 +180,7 @@ IDX_LIKE = st.one_of(
 
 
 @given(IDX_LIKE, st.booleans(), st.integers(0, 40), st.integers(1, 3))
+@pytest.mark.slow("memory")
 def test_any_bytes_are_an_array_or_a_refusal(tmp_path_factory, data, packed, cut, num_axes):
     path = tmp_path_factory.getbasetemp() / "fuzzed-idx"
     data = gzip.compress(data) if packed else data

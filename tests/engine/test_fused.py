@@ -35,6 +35,7 @@ def close(ours, plain, tolerance):
         np.testing.assert_allclose(a, b, rtol=tolerance, atol=tolerance * np.abs(b).max())
 
 
+@pytest.mark.slow("training")
 def test_a_step_is_the_general_step():
     net = small(form="columns")
     recipe = Recipe()

@@ -45,6 +45,7 @@ def test_a_network_knows_its_own_task_better_than_others(digits):
         assert (similarity[~np.eye(3, dtype=bool)] < 1).all()
 
 
+@pytest.mark.slow("training")
 def test_curvature_equals_the_whole_hessian(digits):
     train, _ = digits
     net = mlp((8, 8, 1), 2, hidden=(2,))

@@ -40,6 +40,7 @@ def plain(net, params, pool, task, key, num_steps, recipe):
 
 
 @pytest.mark.parametrize("make", [nets.mlp, lambda *a: nets.general_cnn(*a, channels=(4, 6), hidden=16, form="native")])
+@pytest.mark.slow("training")
 def test_a_batch_equals_a_plain_loop(digits, make):
     train, _ = digits
     net = make((8, 8, 1), 2)

@@ -17,6 +17,7 @@ NET = mlp((8, 8, 1), 2, hidden=(16,))
 ALL = tuple(itertools.permutations(range(4)))
 
 
+@pytest.mark.slow("training")
 def test_all_orders_equal_orders_alone(digits):
     curricula = [Curriculum((0, 1, 2, 4), ALL, seed=3), Curriculum((3, 2, 1, 0), ALL[5:9], seed=8)]
     together, work = train_orders(NET, *digits, curricula, recipe=RECIPE)
@@ -44,6 +45,7 @@ def test_five_tasks_take_325_trainings(digits):
     assert work.network_steps == sum(steps[prefix[-1]] for prefix in prefixes)
 
 
+@pytest.mark.slow("training")
 def test_few_networks_at_a_time_give_the_same(digits):
     curricula = [Curriculum((0, 1, 2, 4), ALL[:9], seed=3)]
     many, _ = train_orders(NET, *digits, curricula, recipe=RECIPE)

@@ -174,6 +174,7 @@ def test_two_tabs_do_not_meet(load):
     expect(two.locator("#sentence")).to_contain_text("proven")
 
 
+@pytest.mark.slow("sizes")
 def test_two_hundred_tasks(open_page):
     page = open_page()
     upload(page, big(200))

@@ -117,6 +117,7 @@ def test_undo_and_redo_by_button_and_key(load):
     expect_order(page, [4, 0, 1, 2, 3])
 
 
+@pytest.mark.slow("time")
 def test_dragging_fifty_tasks_fits_a_frame(open_page):
     page = open_page()
     upload(page, big(50))

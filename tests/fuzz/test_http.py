@@ -73,6 +73,7 @@ def seeds(token: str) -> list[bytes]:
     return made + [request("GET", path, token) for path in paths] + [request("POST", "/api/stop/x", token)]
 
 
+@pytest.mark.slow("sizes")
 def test_damaged_requests(explorer):
     port, token = explorer
     rng, codes = Random(0), []

@@ -113,6 +113,7 @@ def test_a_learner_that_fits_many_at_once():
     assert there == learn_orders(Diary(megabytes=1), NAMED, ORDERS, (0, 1))
 
 
+@pytest.mark.slow("ray")
 def test_the_jax_learner():
     pytest.importorskip("jax")
     from taskorder.engine.nets import mlp
@@ -147,11 +148,13 @@ def test_beginnings_are_learned_once_and_a_store_is_shared_with_runs_that_do_not
     assert learn_orders(learner, NAMED, ORDERS) == there
 
 
+@pytest.mark.slow("ray")
 def test_workers_that_are_killed_cost_nothing(tmp_path):
     there = learn_orders(RayLearner(Diary(tmp_path, terrible="kill")), NAMED, ORDERS[:2])
     assert there == learn_orders(Diary(), NAMED, ORDERS[:2])
 
 
+@pytest.mark.slow("ray")
 def test_checkpoints_that_are_lost_with_their_machine_are_learned_again(machines, third, tmp_path):
     class Traveler(Diary):
         """Leaves a mark where it fits, and takes long enough to be sent everywhere."""
@@ -173,6 +176,7 @@ def test_checkpoints_that_are_lost_with_their_machine_are_learned_again(machines
     assert 1 <= after - before <= len(lost)
 
 
+@pytest.mark.slow("ray")
 def test_checkpoints_that_do_not_fit_the_object_store_are_spilled():
     megabytes = 24  # the store of each machine has 80; 15 beginnings have 360
     learner = RayLearner(Diary(megabytes=megabytes))
@@ -243,6 +247,7 @@ def test_a_learner_that_returns_too_few_models():
         learn_orders(RayLearner(Short()), NAMED, ORDERS)
 
 
+@pytest.mark.slow("ray")
 def test_a_plan_on_ray_is_the_plan_from_here():
     from taskorder.planning.plan import plan
 

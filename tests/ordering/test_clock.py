@@ -1,6 +1,8 @@
 import subprocess
 import sys
 
+import pytest
+
 from taskorder.ordering.clock import Clock
 
 
@@ -91,6 +93,7 @@ def test_compilation_does_not_count():
     assert clock.seconds < before
 
 
+@pytest.mark.slow("compile")
 def test_threads_of_a_fresh_process_may_all_solve():
     """Importing numba in two threads at once used to wait forever, now and then."""
     code = (

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SOLVES = """
 import json
 from instances import factor
@@ -21,6 +23,7 @@ print(json.dumps([peak, errors, large.order, search.order, list(map(int, proof.o
 """The last two tell apart copies of the kernels with other rounding."""
 
 
+@pytest.mark.slow("compile")
 def test_compiled_and_cached_kernels_round_alike_and_compiling_takes_little_memory(tmp_path):
     benchmarks = Path(__file__).parents[2] / "benchmarks"
     where = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}

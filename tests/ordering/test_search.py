@@ -127,19 +127,21 @@ def test_ties_go_to_the_lexicographically_first_order():
     assert run(problem).tolist() == [1, 2, 3, 4, 0, 5]
 
 
-def test_end_prices_at_once_when_the_bound_is_reached():
+def test_ends_at_once_when_the_bound_is_reached():
     problem = make(3, 12)
     first = lexicographic_order(problem.precedes)
-    start = time.perf_counter()
-    assert problem.error(run(problem, bound=problem.error(first), effort=1e6)) <= problem.error(first)
-    assert time.perf_counter() - start < 5  # and not for the hours that this effort would allow
+    clock = Clock(60.0)
+    order = search(problem, seed=0, clock=clock, bound=problem.error(first), effort=1e6)
+    assert problem.error(order) <= problem.error(first)
+    assert not clock.cut  # this effort would take hours
 
 
 def test_a_watcher_can_end_it():
     problem = make(3, 40)
-    clock = Clock(60.0, watch=lambda error, bound, seconds: True)
+    looks = []
+    clock = Clock(60.0, watch=lambda error, bound, seconds: looks.append(error) or True)
     assert sorted(search(problem, seed=0, clock=clock)) == list(range(40))
-    assert clock.seconds < 30
+    assert len(looks) == 1
 
 
 def test_more_effort_goes_on_where_less_stopped():
@@ -243,7 +245,7 @@ def test_a_crossed_order_is_allowed_and_copies_a_whole_group(seed):
     np.testing.assert_array_equal(whole, two)
 
 
-@pytest.mark.slow
+@pytest.mark.slow("time")
 def test_keeps_the_time_limit_with_a_thousand_visits():
     run(make(0, 12))
     problem = make(0, 1000, rank=400)

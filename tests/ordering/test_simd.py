@@ -28,6 +28,7 @@ print(json.dumps(found))
 """
 
 
+@pytest.mark.slow("compile")
 def test_kernels_stay_within_their_arrays_and_mean_the_same_as_plain_python():
     compiled, plain = (
         json.loads(

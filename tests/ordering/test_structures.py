@@ -53,9 +53,9 @@ def test_rounding_in_clusters_is_not_a_negative_gain(num_tasks):
     check(clusters(num_tasks))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("num_tasks", [31, 63, 127, 300])
 @pytest.mark.parametrize("name", STRUCTURES)
+@pytest.mark.slow("sizes")
 def test_structures_are_solved(name, num_tasks):
     matrix = STRUCTURES[name](num_tasks)
     check(matrix)

@@ -93,6 +93,7 @@ def test_the_note_names_the_tasks_that_are_visited_again(learned, budget):
     assert len(again) < 4
 
 
+@pytest.mark.slow("time")
 def test_large_budgets_stay_within_the_time_limit():
     plan = solve(correlation(40, 0), visits=60, time_limit=3)
     assert plan.seconds < 8

@@ -123,6 +123,7 @@ def test_specs_are_looked_at_batch_by_batch(complete):
     assert specs.longest <= 1000
 
 
+@pytest.mark.slow("ray")
 def test_arrays_that_a_batch_needs_are_shared_and_cannot_be_written(machines):
     import ray
 

@@ -18,7 +18,7 @@ from .conftest import environment, offspring, still_there, wait_for
 
 pytest.importorskip("ray")
 pytestmark = [
-    pytest.mark.slow,
+    pytest.mark.slow("ray"),
     pytest.mark.skipif(find_spec("jax") is None or find_spec("sklearn") is None, reason="needs the engine"),
 ]
 

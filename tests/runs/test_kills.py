@@ -6,6 +6,8 @@ import sys
 import time
 from collections import Counter
 
+import pytest
+
 from taskorder.runs.local import run
 from taskorder.runs.specs import RunSpec
 from taskorder.runs.store import Store
@@ -41,6 +43,7 @@ def work(specs):
     return [{"y": [spec.params["x"] + k for k in range(300)]} for spec in specs]
 
 
+@pytest.mark.slow("interrupt")
 def test_nothing_is_lost_and_nothing_is_doubled(tmp_path):
     path, log = tmp_path / "runs.sqlite", tmp_path / "log"
     rng = random.Random(0)

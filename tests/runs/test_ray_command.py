@@ -57,6 +57,7 @@ def test_bad_options(config, words, message, capsys):
     assert said.count("\n") == 1
 
 
+@pytest.mark.slow("ray")
 def test_an_address_where_no_cluster_answers(config):
     pytest.importorskip("ray")
     address = f"127.0.0.1:{free_port()}"
@@ -105,6 +106,7 @@ def regions(config):
 
 
 @pytest.mark.parametrize("learner", ["sklearn:SGDClassifier(loss='log_loss')", "torch:my_net:make"])
+@pytest.mark.slow("ray")
 def test_a_pilot_on_ray_is_the_pilot_from_here(regions, learner, machines, monkeypatch, capsys):
     if learner.startswith("torch"):
         pytest.importorskip("torch")

@@ -18,6 +18,8 @@ from .conftest import add_machine, environment, free_port, offspring, still_ther
 
 ray = pytest.importorskip("ray")
 from taskorder.runs.cluster import TRIES, Share
+
+pytestmark = pytest.mark.slow("ray")
 from taskorder.runs.ray import complete
 
 SPECS = [RunSpec("square.1", {"x": x}) for x in range(24)]

@@ -33,6 +33,7 @@ def test_they_are_a_sequence():
         found[6]
 
 
+@pytest.mark.slow("memory")
 def test_a_million_take_no_memory():
     tracemalloc.start()
     try:

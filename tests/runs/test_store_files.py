@@ -204,6 +204,7 @@ def test_requests_that_were_written_whole_are_read(tmp_path):
         assert list(store.digests(before)) == []  # asked again meanwhile
 
 
+@pytest.mark.slow("memory")
 def test_a_request_takes_no_memory(tmp_path):
     class Many(Sequence):
         def __len__(self):

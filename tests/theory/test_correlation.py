@@ -69,6 +69,7 @@ def test_seeds():
     assert (random_correlation(5, 0, 1, seed=4) != random_correlation(5, 0, 1, seed=5)).any()
 
 
+@pytest.mark.slow("time")
 def test_seven_tasks_on_the_unit_interval_are_quick():
     start = time.perf_counter()
     draws = [random_correlation(7, 0, 1, seed) for seed in range(20)]

@@ -50,6 +50,7 @@ def test_large_sizes_are_sampled_with_a_standard_error():
     assert (one.std, one.sem) == (0, np.inf)
 
 
+@pytest.mark.slow("time")
 def test_the_largest_listing_is_quick():
     start = time.perf_counter()
     record = expected_random_error(chain(9, 0.6))
