@@ -13,6 +13,7 @@ from __future__ import annotations
 import resource
 import sys
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -80,16 +81,16 @@ def against_the_loop(every_step: bool) -> dict[str, Any]:
 
 def whole_figure() -> list[dict[str, Any]]:
     """The runs of figure 3e at full size, into a store in memory: the paper's 1000 matrices, and with ours added."""
-    experiment = load("fig3e")
+    figure = load("fig3e")
     rows = []
     for what, config in (
-        ("the paper's 1000 matrices", experiment.Config(num_large=0, num_positive=0)),
-        ("with our 700 more", experiment.Config()),
+        ("the paper's 1000 matrices", replace(figure.full, num_large=0, num_positive=0)),
+        ("with our 700 more", figure.full),
     ):
-        specs = experiment.specs(config)
+        specs = figure.specs(config)
         begin = time.perf_counter()
         with Store() as store:
-            run(specs, experiment.run_batch, store, batch_size=experiment.BATCH)
+            run(specs, figure.run_batch, store, batch_size=figure.batch)
         spent = time.perf_counter() - begin
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         rows.append({"what": what, "runs": len(specs), "seconds": spent, "peak MB": peak})

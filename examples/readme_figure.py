@@ -16,8 +16,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from reproduction._image_scores import rule_orders
-from reproduction._image_truth import Truth, truth_of
+from reproduction.image_results import Truth, rule_orders, truth_of
 from taskorder.plots.style import ROLES, settings
 from taskorder.runs.archive import load_archive
 from taskorder.runs.store import Store

@@ -1,47 +1,74 @@
-"""The experiments: one module a figure, each with
-
-Config, QUICK          the settings: the paper's sizes as defaults, and a version that takes about a minute
-specs(config)          the runs it needs, as RunSpecs; figures that need the same runs share them through the store
-run_batch(specs)       their results, as plain JSON values
-figure(config, results) the numbers to draw and the claims to check, as FigureData
-BATCH                  how many specs to run between two commits to the store
-"""
+"""The paper's figures, and questions of our own, as numbers with claims and verdicts: `python -m reproduction`."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Protocol, cast
+from typing import Any
 
-from taskorder.plots.figuredata import FigureData
+from reproduction.claims import FigureData
 from taskorder.runs.specs import RunSpec
 
-NAMES = (
-    "fig1c", "fig2b", "fig2c", "fig3a", "fig3d", "fig3e", "fig3f", "fig3g", "fig4a", "fig4b", "fig4c", "fig4d", "fig4e",
-    "fig4f", "fig5", "fig6a", "fig6b", "fig6c", "fig6d", "fig7", "fig9", "fig10",
-    "truth", "noise-ceiling", "training-choices", "early-stopping", "finite-size", "rules-at-scale",
-)  # fmt: skip
-"""Every experiment, in the order of the paper, then our own."""
+FIGURES = {
+    "fig1c": ("fig1c", "three CIFAR-10 tasks in two orders"),
+    "fig2b": ("fig2b", "the closed form against gradient descent"),
+    "fig2c": ("fig2c", "the best order of three tasks"),
+    "fig3a": ("fig3a", "the first-order matrix G and its two parts"),
+    "fig3d": ("fig3d", "the part of G behind periphery-to-core"),
+    "fig3e": ("fig3_rules", "periphery-to-core on random matrices"),
+    "fig3f": ("fig3f", "the sign of the part of G behind max-path"),
+    "fig3g": ("fig3_rules", "max-path on random matrices"),
+    "fig4a": ("fig4_orders", "all orders of a chain"),
+    "fig4b": ("fig4_orders", "all orders of a ring"),
+    "fig4c": ("fig4_curves", "learning curves on a chain"),
+    "fig4d": ("fig4_orders", "all orders of a tree"),
+    "fig4e": ("fig4_orders", "all orders of the leaves of a tree"),
+    "fig4f": ("fig4_curves", "learning curves on a tree"),
+    "fig5": ("fig5", "both rules on image tasks"),
+    "fig6a": ("fig6", "fig3e without normalization"),
+    "fig6b": ("fig6", "fig3g without normalization"),
+    "fig6c": ("fig6", "how often periphery-to-core beats its opposite"),
+    "fig6d": ("fig6", "how often max-path beats its opposite"),
+    "fig7": ("fig7", "tasks of five classes; similarity from training data"),
+    "fig9": ("fig9", "similarity from 0.1 to 100 % of the data, CIFAR-10"),
+    "fig10": ("fig5", "fig5 with the similarity from 1 % of the data"),
+    "truth": ("truth", "every rule among all orders of image tasks"),
+    "noise-ceiling": ("noise_ceiling", "how much of the best order's lead is luck"),
+    "training-choices": ("training_choices", "other batch sizes, optimizers and epochs"),
+    "early-stopping": ("early_stopping", "training that ends before convergence"),
+    "finite-size": ("finite_size", "the closed form at finite size"),
+    "rules-at-scale": ("rules_at_scale", "the rules from 3 to 200 tasks"),
+}
+"""By name, the module in `reproduction.figures` and what it shows: the paper's figures, then our own questions."""
+NAMES = tuple(FIGURES)
 IMAGES = ("fig1c", "fig5", "fig7", "fig9", "fig10", "truth", "noise-ceiling", "training-choices")
-"""Those that train image networks, hours of a GPU; their `figure` takes None for runs that are missing."""
+"""Figures that train image networks, hours of a GPU; their `figure` takes None for results that are missing."""
 
 
-class Experiment(Protocol):
-    """What a module of this package offers."""
+@dataclass(frozen=True)
+class Figure:
+    """How a figure is made. A module of `reproduction.figures` lists its figures in `FIGURES`."""
 
-    Config: type[Any]
-    QUICK: Any
-    BATCH: int
+    name: str
+    full: Any
+    """The settings: the paper's sizes where it states them."""
+    quick: Any
+    """Smaller settings, for about a minute; minutes for images."""
+    specs: Callable[[Any], list[RunSpec]]
+    """The runs that the settings need. Figures that need the same runs share them through the store."""
+    run_batch: Callable[[Sequence[RunSpec]], list[dict[str, Any]]]
+    """The results of runs, as plain JSON values."""
+    figure: Callable[[Any, Sequence[Any]], FigureData]
+    """The panels and claims, from the settings and the results of all runs."""
+    batch: int = 1
+    """How many runs to compute between two commits to the store."""
 
-    def specs(self, config: Any) -> list[RunSpec]: ...
 
-    def run_batch(self, specs: Sequence[RunSpec]) -> list[dict[str, Any]]: ...
-
-    def figure(self, config: Any, results: Sequence[dict[str, Any]]) -> FigureData: ...
-
-
-def load(name: str) -> Experiment:
-    """The experiment called `name`."""
-    if name not in NAMES:
-        raise ValueError(f"`name` must be an experiment, got {name!r}. Experiments: {', '.join(NAMES)}.")
-    return cast(Experiment, import_module(f"{__name__}.{name.replace('-', '_')}"))
+def load(name: str) -> Figure:
+    """The figure called `name`."""
+    if name not in FIGURES:
+        raise ValueError(f"`name` must be a figure, got {name!r}. Figures: {', '.join(NAMES)}.")
+    module = import_module(f"reproduction.figures.{FIGURES[name][0]}")
+    figures: tuple[Figure, ...] = module.FIGURES
+    return next(figure for figure in figures if figure.name == name)

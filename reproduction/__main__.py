@@ -1,4 +1,4 @@
-"""`python -m reproduction`: repeat the experiments behind the paper's figures, and our own."""
+"""`python -m reproduction`: compute the figures of the paper and our own questions again, and decide their claims."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import argparse
 import json
 import shutil
 import sys
+import textwrap
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,30 +17,29 @@ from taskorder.cli.inputs import called
 from taskorder.cli.output import INTERRUPTED, say
 
 if TYPE_CHECKING:
-    from taskorder.plots.figuredata import FigureData
+    from reproduction.claims import Claim, FigureData
 
+RESULTS = "reproduction/results"
 EPILOG = """\
-NAME is a figure of the paper (fig2b fig2c fig3a fig3d fig3e fig3f fig3g fig4a
-fig4b fig4c fig4d fig4e fig4f fig6a fig6b fig6c fig6d), one of our own
-(early-stopping finite-size rules-at-scale), or: all, which is all of these.
+NAME is one of `--list`. Two names stand for several: `all` for every figure
+that trains no image network, `images` for the others.
 
-Image figures (fig1c fig5 fig7 fig9 fig10), and our own questions about images
-(truth noise-ceiling training-choices), or: images. Full size they need the
-results of `taskorder run reproduction/configs/...` on a GPU. A clone of the repository has
-them all in reproduction/results/tables; elsewhere --partial draws what is there. --quick
-trains small networks on real data (taskorder data get fashion-mnist cifar10) in
-a few minutes.
+Each figure writes NAME.json (its numbers), NAME.png and NAME.svg to the results
+folder, and prints its claims with their verdicts. Numbers that are stored for
+the same settings are drawn again, not computed again. An interrupted run
+continues where it stopped. Quick versions are stored as NAME-quick.
 
-Each writes NAME.json (the numbers), NAME.png and NAME.svg into the results
-folder and prints what it claims and what was found. Numbers that are there
-for the same settings are drawn again, not computed again. An interrupted run
-goes on where it stopped. Quick versions are kept apart, as NAME-quick.
+At full size, image figures need the results of `taskorder run
+reproduction/configs/...` on a GPU. The repository has them all in
+reproduction/results/tables; without some of them, --partial draws the rest.
+With --quick they train small networks on real data in a few minutes (first:
+taskorder data get fashion-mnist cifar10).
 
-example:
+examples:
   python -m reproduction fig2b --quick
   python -m reproduction all
   python -m reproduction fig3e --set num_matrices=200
-  python -m reproduction --report REPRODUCTION.md
+  python -m reproduction --report
 """
 
 
@@ -46,24 +47,27 @@ def build_parser() -> argparse.ArgumentParser:
     """The argument parser."""
     parser = Parser(
         prog="python -m reproduction",
-        description="Repeat the experiments behind the paper's figures, and our own.",
+        description="Compute the figures of the paper and our own questions again, and decide their claims.",
         epilog=EPILOG,
     )
     add = parser.add_argument
-    add("names", nargs="*", metavar="NAME", help="what to reproduce; see below")
-    add("--quick", action="store_true", help="a smaller version: a minute, for images some minutes")
-    add("--partial", action="store_true", help="image figures from the runs that are there; train nothing")
-    add("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings", help="change a setting; repeat")
+    add("names", nargs="*", metavar="NAME", help="what to reproduce: names of --list, all, or images")
+    add("--list", action="store_true", help="print the names and what they show")
+    add("--quick", action="store_true", help="a smaller version: about a minute, for images a few minutes")
+    add("--partial", action="store_true", help="draw image figures from the results that exist; train nothing")
+    add("--set", action="append", default=[], metavar="KEY=VALUE", dest="settings", help="change a setting; repeatable")
+    add("--results", default=RESULTS, metavar="DIR", help=f"folder of numbers and pictures (default: {RESULTS})")
+    add("--again", action="store_true", help="compute even what is stored")
     add(
-        "--results",
-        default="reproduction/results",
-        metavar="DIR",
-        help="where numbers and pictures are kept (reproduction/results)",
+        "--report",
+        nargs="?",
+        const="REPRODUCTION.md",
+        metavar="FILE",
+        help="write the summary from the stored full-size results (default: REPRODUCTION.md), and a page for each "
+        "figure to reproduction/pages beside it",
     )
-    add("--again", action="store_true", help="compute even what is there")
-    add("--report", metavar="FILE", help="write what was reproduced, from the full-size results that are there")
-    add("--json", action="store_true", help="print the claims as one JSON document instead of a table")
-    parser.set_defaults(run=run, command="reproduce")
+    add("--json", action="store_true", help="print the claims as one JSON document instead of text")
+    parser.set_defaults(run=run, command="reproduction")
     return parser
 
 
@@ -74,13 +78,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run(args: argparse.Namespace) -> tuple[int, str]:
     """The exit code and what to print."""
-    from reproduction import IMAGES, NAMES
-    from reproduction.reproduce import can_draw, config_of
+    from reproduction import FIGURES, IMAGES, NAMES
+    from reproduction.running import can_draw, config_of
 
+    if args.list:
+        return 0, "".join(f"{name:16}  {about}\n" for name, (_, about) in FIGURES.items())
     groups = {"all": [name for name in NAMES if name not in IMAGES], "images": IMAGES}
     names = list(dict.fromkeys(name for word in args.names for name in groups.get(word, [word])))
     if not names and args.report is None:
-        raise ValueError("Name a figure to reproduce, or all, or give --report FILE. See --help.")
+        raise ValueError("Name a figure to reproduce, or all, or images, or give --report. See --list and --help.")
     if Path(args.results).exists() and not Path(args.results).is_dir():
         raise ValueError(f"`--results` must be a folder, got the file {args.results}.")
     settings = dict(_setting(text) for text in args.settings)
@@ -92,9 +98,9 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     except OSError as problem:
         raise ValueError(f"`--results` must be a folder that can be written, got {problem}.") from None
     if interrupted:
-        say(f"interrupted; finished parts are kept in {args.results}: the same command (without --again) goes on")
+        say(f"interrupted; finished parts are stored in {args.results}: the same command (without --again) continues")
     elif args.report is not None:
-        files.append(_report(args))
+        files += _report(args)
     if figures and not can_draw():
         say('no pictures: drawing needs matplotlib; pip install "taskorder[plot]"')
     return INTERRUPTED if interrupted else 0, _text(args, figures, files)
@@ -104,7 +110,7 @@ def _figures(
     args: argparse.Namespace, names: list[str], settings: dict[str, str]
 ) -> tuple[list[FigureData], list[Path], bool]:
     """The figures, their files, and whether Ctrl-C came before the last one."""
-    from reproduction.reproduce import reproduce
+    from reproduction.running import reproduce
     from taskorder.cli.progress import Watcher
     from taskorder.runs.local import Interrupted
 
@@ -131,19 +137,18 @@ def _figures(
     return figures, files, False
 
 
-def _report(args: argparse.Namespace) -> Path:
-    """Write the report; its path."""
-    from reproduction.reproduce import report_text, stored, write
+def _report(args: argparse.Namespace) -> list[Path]:
+    """Write the summary and the pages of the figures; their paths."""
+    from reproduction.pages import write_pages
+    from reproduction.running import stored
 
-    kept = stored(args.results)
-    if not kept:
+    figures = stored(args.results)
+    if not figures:
         raise ValueError(f"`--results` must hold full-size results, got none in {args.results}.")
-    path = Path(args.report)
     try:
-        write(path, report_text(kept, args.results))
+        return write_pages(figures, Path(args.report), Path(args.results))
     except OSError as problem:
         raise ValueError(f"`--report` must be a file that can be written, got {problem}.") from None
-    return path
 
 
 def _setting(text: str) -> tuple[str, str]:
@@ -154,21 +159,24 @@ def _setting(text: str) -> tuple[str, str]:
 
 
 def _text(args: argparse.Namespace, figures: list[FigureData], files: list[Path]) -> str:
-    from dataclasses import asdict
+    from reproduction.pages import verdict_of
 
-    from reproduction.reproduce import checks_table
-    from taskorder.cli.render import verdict_lines
-
-    rows = checks_table(figures)
+    claims = [(figure.name, claim, verdict_of(claim)) for figure in figures for claim in figure.claims]
     if args.json:
-        found = [check for figure in figures for check in figure.checks]
-        checks = [
-            {"figure": row[0], **asdict(check), "verdict": row[3]} for row, check in zip(rows, found, strict=True)
-        ]
-        return json.dumps({"checks": checks, "files": [str(file) for file in files]}, indent=2) + "\n"
+        rows = [{"figure": name, **asdict(claim), "verdict": verdict} for name, claim, verdict in claims]
+        return json.dumps({"claims": rows, "files": [str(file) for file in files]}, indent=2) + "\n"
     width = max(40, min(shutil.get_terminal_size((120, 24)).columns, 120))
-    lines = [*verdict_lines(rows, width), *(f"wrote {file}" for file in files)]
-    return "".join(f"{line}\n" for line in lines)
+    lines = [line for name, claim, verdict in claims for line in claim_lines(name, claim, verdict, width)]
+    return "".join(f"{line}\n" for line in (*lines, *(f"wrote {file}" for file in files)))
+
+
+def claim_lines(name: str, claim: Claim, verdict: str, width: int) -> list[str]:
+    """Two paragraphs: the figure, the verdict and the claim; then what was found."""
+    indent = " " * (len(name) + 2)
+    return [
+        *textwrap.wrap(f"{verdict}: {claim.claim}", width, initial_indent=f"{name}  ", subsequent_indent=indent),
+        *textwrap.wrap(f"found: {claim.found}", width, initial_indent=indent, subsequent_indent=indent),
+    ]
 
 
 if __name__ == "__main__":

@@ -190,7 +190,8 @@ INTERVAL = re.compile(r"(-?\d[\d.]*)(?: ?%)? \[[+]?(-?[\d.]+)%?, [+]?(-?[\d.]+)%
 
 def test_intervals_of_the_readme_are_those_of_the_report():
     """Rounded, or in percent; of the rows that name a figure."""
-    kept = [[float(part) for part in found] for found in INTERVAL.findall((ROOT / "REPRODUCTION.md").read_text())]
+    pages = "".join(path.read_text() for path in sorted((ROOT / "reproduction" / "pages").glob("*.md")))
+    kept = [[float(part) for part in found] for found in INTERVAL.findall(pages)]
     rows = [line for line in (ROOT / "README.md").read_text().splitlines() if "| `python -m reproduction" in line]
     shown = [found for row in rows for found in INTERVAL.findall(row)]
     assert len(shown) > 30

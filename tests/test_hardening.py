@@ -66,29 +66,31 @@ WRITING = {
     "export packed": ["export", "store é.sqlite", "-o", "out/runs.csv.gz"],
     "export a similarity": ["export", "store é.sqlite", "-o", "out/set.npz", "--similarity", "0"],
     "export whole": ["export", "store é.sqlite", "-o", "out/whole.csv.gz", "--whole"],
-    "reproduce --report": ["reproduce", "--results", "results é", "--report", "out/REPRODUCTION.md"],
-    "reproduce": ["reproduce", "fig6b", "--quick", "--results", "out/figures"],
+    "reproduction --report": ["reproduction", "--results", "results é", "--report", "out/REPRODUCTION.md"],
+    "reproduction": ["reproduction", "fig6b", "--quick", "--results", "out/figures"],
     "run": ["run", "run é.toml", "--store", "out/run.sqlite"],
     "plan": ["plan", "rows é.csv", "--tasks", "spec é.toml", *LEARNER, "--folder", "out/plan"],
 }  # fmt: skip
 
-SLOW = ("plan", "run", "reproduce")
+SLOW = ("plan", "run", "reproduction")
 """Their stores on a full disk: tests/runs/test_store_files.py and tests/cli/test_run.py."""
 
 DRIVER = """
 import contextlib, io, json, os, resource, sys
-from taskorder.cli import main
+from reproduction.__main__ import main as reproduction
+from taskorder.cli import main as taskorder
 limit = int(os.environ.get("FILE_LIMIT", "0"))
 told = []
 for argv in json.loads(sys.argv[1]):
-    if argv[0] in ("plan", "reproduce", "report"):
+    if argv[0] in ("plan", "reproduction", "report"):
         import scipy.stats, scipy.optimize, sklearn.naive_bayes  # their caches are not at stake here
     if limit:
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
     # streams and words as the locale has them
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding=sys.stdout.encoding) for _ in range(2))
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        code = main([os.fsdecode(word.encode()) for word in argv])
+        words = [os.fsdecode(word.encode()) for word in argv]
+        code = reproduction(words[1:]) if words[0] == "reproduction" else taskorder(words)
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     told.append([code, *(stream.buffer.getvalue().decode("latin-1") for stream in (out, err) if not stream.flush())])
 os.write(1, json.dumps(told).encode())

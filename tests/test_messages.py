@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import taskorder
-from reproduction.reproduce import reproduce
+from reproduction.running import reproduce
 from taskorder.cli.inputs import called
 from taskorder.learners.named import named_learner
 from taskorder.runs.store import StoreError

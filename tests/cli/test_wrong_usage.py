@@ -74,10 +74,6 @@ WRONG = {
     ],
     "demo": ["more", "-o x.txt", "-o folder", "-o no/x.png", "--seed -1", "--seed 1.5"],
     "data": ["", "get", "get luck", "gte digits", "list more", "check nowhere"],
-    "reproduce": [
-        "", "fig99", "fig2b --set x", "fig2b --set luck=3", "fig2b --quik", "fig2b --partial",
-        "--report x --results folder",
-    ],
     "run": ["", "nothing", "tiny.toml --batch 0", "tiny.toml --rey", "tiny.toml --ray luck", "tiny.toml more"],
 }  # fmt: skip
 

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from reproduction import fig2c
+from reproduction.figures import fig2c
 from taskorder import error_path, final_error, random_correlation, solve, task_errors
 from taskorder.ordering.solver_input import checked_table
 

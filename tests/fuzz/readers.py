@@ -243,9 +243,11 @@ def _load_kept(folder: Path, description: bytes, numbers: bytes) -> object:
 
 
 def figure(path: Path) -> object:
-    from reproduction.reproduce import read, report_text
+    from reproduction.pages import figure_page, summary_page
+    from reproduction.running import read
 
-    return report_text([read(path)], "results")
+    figure = read(path)
+    return summary_page([figure]) + figure_page(figure, "results")
 
 
 def rehearsal(path: Path) -> object:

@@ -73,7 +73,7 @@ def zips() -> list[bytes]:
 
 @cache
 def configs() -> list[bytes]:
-    whole = (Path(__file__).parents[2] / "configs" / "quick.toml").read_bytes()
+    whole = (Path(__file__).parents[2] / "examples" / "quick.toml").read_bytes()
     return [
         whole,
         b'dataset = "digits"\nnum_sets = 1\nnum_tasks = 2\norders = "3+rules"\ntasks = ["0-1", "2-3"]\nepochs = 1\n',

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reproduction.reproduce import read
+from reproduction.running import read
 from taskorder.audit.results_file import read_results
 from taskorder.cli import main
 from taskorder.datasets import load

@@ -1,10 +1,10 @@
 """Small figures to draw."""
 
-from taskorder.plots.figuredata import FigureData, Heatmap, Panel, Series
+from taskorder.plots.records import Drawing, Heatmap, Panel, Series
 
 
-def make(*panels: Panel, name: str = "figure", columns: int = 0) -> FigureData:
-    return FigureData(name=name, title="A figure", panels=panels, checks=(), config={}, columns=columns)
+def make(*panels: Panel, name: str = "figure", columns: int = 0) -> Drawing:
+    return Drawing(name, "A figure", panels, columns)
 
 
 def panel(*series: Series, **more) -> Panel:
@@ -24,7 +24,7 @@ def texts(legend) -> list[str]:
     return [text.get_text() for text in legend.get_texts()]
 
 
-def everything() -> FigureData:
+def everything() -> Drawing:
     """A figure with every feature."""
     band = {"low": (0.1, None, 0.2), "high": (0.9, None, 3.0)}
     return make(

@@ -12,7 +12,7 @@ import pytest
 from matplotlib.colors import to_rgba
 
 from taskorder.plots.draw import draw, save
-from taskorder.plots.figuredata import FigureData, Heatmap, Panel, Series
+from taskorder.plots.records import Heatmap, Panel, Series
 from taskorder.plots.style import CATEGORIES
 
 from .figures import everything, line, make, panel, texts
@@ -116,9 +116,8 @@ def test_files_have_the_right_names_and_nothing_is_left_behind(tmp_path):
 
 def test_drawing_again_gives_the_same_bytes_whatever_the_settings_of_the_user(tmp_path):
     first = [path.read_bytes() for path in save(everything(), tmp_path)]
-    read_back = FigureData.from_json(everything().to_json())
     with matplotlib.rc_context({"font.size": 20, "axes.grid": True, "svg.fonttype": "path"}):
-        assert [path.read_bytes() for path in save(read_back, tmp_path)] == first
+        assert [path.read_bytes() for path in save(everything(), tmp_path)] == first
 
 
 def test_other_numbers_give_other_bytes(tmp_path):
@@ -160,9 +159,9 @@ def test_without_matplotlib_the_message_says_how_to_get_it(monkeypatch):
 
 def test_importing_the_renderer_loads_no_matplotlib_and_drawing_no_pyplot():
     code = (
-        "import sys, taskorder.plots.draw as d; from taskorder.plots.figuredata import *;"
+        "import sys, taskorder.plots.draw as d; from taskorder.plots.records import *;"
         "print('matplotlib' in sys.modules);"
-        "d.draw(FigureData('a', 'a', (Panel('', '', ''),), (), {})); print('matplotlib.pyplot' in sys.modules)"
+        "d.draw(Drawing('a', 'a', (Panel('', '', ''),))); print('matplotlib.pyplot' in sys.modules)"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert found.split() == ["False", "False"]

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from taskorder.plots.draw import draw
-from taskorder.plots.figuredata import Heatmap, Panel, Series
 from taskorder.plots.panel import wrap
+from taskorder.plots.records import Heatmap, Panel, Series
 
 from .figures import heat, line, make, panel, texts
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from reproduction._claims import inside, together, verdict
-from reproduction._crossing import crossings
+from reproduction.claims import inside, together, verdict
+from reproduction.fitting import crossings
 
 
 @pytest.mark.parametrize(

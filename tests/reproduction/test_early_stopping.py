@@ -8,15 +8,15 @@ import re
 import numpy as np
 import pytest
 
-from reproduction import early_stopping
-from reproduction._crossing import last_above
-from reproduction._early_checks import agrees, matters_most, stopping_pays
-from reproduction._stopped import errors_by_progress, stopped_problem
+from reproduction.claims import FigureData
+from reproduction.figures import early_stopping
+from reproduction.figures.early_stopping import errors_by_progress, stopped_problem
+from reproduction.figures.early_stopping_claims import agrees, matters_most, stopping_pays
+from reproduction.fitting import last_above
 from taskorder.linear.random_tasks import Sizes
 from taskorder.linear.simulate import progress_of
 from taskorder.ordering.clock import Clock
 from taskorder.ordering.optimum import minimize
-from taskorder.plots.figuredata import FigureData
 from taskorder.theory.closed_form import final_error
 from taskorder.theory.correlation import random_correlation
 from taskorder.theory.graphs import chain
@@ -108,7 +108,7 @@ def test_equal_specs_give_equal_results(results):
 
 def test_checks_can_turn(results):
     def verdicts(rows):
-        return [check.verdict for check in early_stopping.figure(TINY, rows).checks[:5]]
+        return [check.verdict for check in early_stopping.figure(TINY, rows).claims[:5]]
 
     as_found = verdicts(results)
     assert as_found[:3] == ["not reproduced", "not reproduced", "reproduced"]

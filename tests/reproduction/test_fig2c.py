@@ -5,9 +5,9 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from reproduction import fig2c
+from reproduction.claims import FigureData
+from reproduction.figures import fig2c
 from taskorder import final_error
-from taskorder.plots.figuredata import FigureData
 
 CONFIG = fig2c.Config(rho_ca=(0.0, 0.4), resolution=20)
 
@@ -22,7 +22,7 @@ def similarity(x: float, y: float, rho: float) -> np.ndarray:
 
 
 def check(figure: FigureData, start: str):
-    return next(check for check in figure.checks if check.claim.startswith(start))
+    return next(check for check in figure.claims if check.claim.startswith(start))
 
 
 def test_cells_hold_the_best_orders_by_enumeration(results):

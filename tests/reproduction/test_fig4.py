@@ -8,15 +8,17 @@ from math import factorial
 import numpy as np
 import pytest
 
-from reproduction import _graph_orders, _learning_curves, fig4a, fig4b, fig4c, fig4d, fig4e, fig4f
+from reproduction import load
+from reproduction.claims import FigureData
+from reproduction.figures import fig4_curves, fig4_orders
 from taskorder import final_error, solve
 from taskorder.linear.random_tasks import Sizes, sample_tasks
 from taskorder.linear.residual_descent import boundary_errors
 from taskorder.linear.weight_descent import descend
-from taskorder.plots.figuredata import FigureData
 from taskorder.theory import graphs
 
-COARSE = _graph_orders.Config(num_points=9, drawn_every=2, low=0.1, max_curves=40)
+fig4a, fig4b, fig4c, fig4d, fig4e, fig4f = (load(f"fig4{panel}") for panel in "abcdef")
+COARSE = fig4_orders.Config(num_points=9, drawn_every=2, low=0.1, max_curves=40)
 AT = 6
 """Where COARSE has a = 0.7."""
 FIGURES = {
@@ -26,7 +28,7 @@ FIGURES = {
     "leaves-8": (fig4e, 0),
     "leaves-4": (fig4e, 1),
 }
-SHORT = _learning_curves.Config(num_seeds=4, num_random=6, num_latent=5, num_inputs=500, num_outputs=3)
+SHORT = fig4_curves.Config(num_seeds=4, num_random=6, num_latent=5, num_inputs=500, num_outputs=3)
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +37,7 @@ def coarse():
 
 
 def check(figure: FigureData, part: str):
-    return next(check for check in figure.checks if part in check.claim)
+    return next(check for check in figure.claims if part in check.claim)
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -99,7 +101,9 @@ def test_graph_figures_draw_the_curves(coarse, module):
 def test_small_errors_keep_their_digits():
     C = np.array([graphs.leaves(8, 0.02)])
     orders = np.array([range(8), [0, 4, 2, 6, 1, 5, 3, 7]])
-    assert _graph_orders.sweep(C, orders)[0] == pytest.approx([final_error(C[0], order) for order in orders], rel=1e-12)
+    assert fig4_orders.errors_of(C, orders)[0] == pytest.approx(
+        [final_error(C[0], order) for order in orders], rel=1e-12
+    )
 
 
 def test_graph_claims_can_turn(coarse):
@@ -143,12 +147,12 @@ def test_the_gain_must_be_seven_somewhere(coarse):
 
 
 def test_the_gain_tells_where_it_is_seven():
-    config = _graph_orders.Config(num_points=97, drawn_every=8)
+    config = fig4_orders.Config(num_points=97, drawn_every=8)
     figure = fig4a.figure(config, fig4a.run_batch(fig4a.specs(config)))
     assert "it is 7 at a = 0.56" in check(figure, "about 7 times").found
 
 
-def test_learning_curves_are_those_of_plain_descent():
+def testfig4_curves_are_those_of_plain_descent():
     config = replace(SHORT, num_random=2, points_per_task=5)
     (result,) = fig4c.run_batch(fig4c.specs(config)[:1])
     tasks = sample_tasks(graphs.chain(5, 0.7), sizes=Sizes(5, 500, 3), seed=0, small=True)
@@ -165,16 +169,16 @@ def test_the_mean_of_random_orders_is_over_all_where_there_are_few():
     assert result["random"][-1] == pytest.approx(ends.mean(), rel=1e-6)
 
 
-@pytest.mark.parametrize("module", [fig4c, fig4f])
-def test_learning_figures(module):
+@pytest.mark.parametrize(("module", "graph"), [(fig4c, fig4_curves.CHAIN), (fig4f, fig4_curves.TREE)])
+def test_learning_figures(module, graph):
     results = module.run_batch(module.specs(SHORT))
     figure = module.figure(SHORT, results)
     assert FigureData.from_json(figure.to_json()).to_json() == figure.to_json()
     (panel,) = figure.panels
-    assert len(panel.steps) == module.GRAPH.num_tasks == panel.series[0].x[-1]
-    assert {one.role for one in panel.series} == {*module.GRAPH.roles, "random"}
+    assert len(panel.steps) == graph.num_tasks == panel.series[0].x[-1]
+    assert {one.role for one in panel.series} == {*graph.roles, "random"}
     assert check(figure, "After all tasks").verdict == "reproduced"
-    better, worse = module.GRAPH.better, module.GRAPH.worse
+    better, worse = graph.better, graph.worse
     swapped = [{**result, better: result[worse], worse: result[better]} for result in results]
     assert check(module.figure(SHORT, swapped), "After all tasks").verdict == "not reproduced"
     assert check(module.figure(SHORT, swapped), "is not behind").verdict == "not reproduced"
@@ -218,6 +222,6 @@ def test_agreement_with_the_closed_form_can_hold_and_fail():
 
 
 def test_the_highlighted_learning_orders_follow_the_rules():
-    C = graphs.tree(7, _learning_curves.Config().a)
-    for rule, order in zip(fig4f.GRAPH.roles, (fig4f.GRAPH.better, fig4f.GRAPH.worse), strict=True):
+    C = graphs.tree(7, fig4_curves.Config().a)
+    for rule, order in zip(fig4_curves.TREE.roles, (fig4_curves.TREE.better, fig4_curves.TREE.worse), strict=True):
         assert "".join(solve(C, rule).named_order) == order

@@ -7,14 +7,14 @@ import json
 import numpy as np
 import pytest
 
-from reproduction import finite_size
-from reproduction._families import FAMILIES, family_matrix
-from reproduction._finite_table import Cell, Table
-from reproduction._fit import rank_correlation
-from reproduction._readout import readout_mean_errors
+from reproduction.claims import FigureData
+from reproduction.families import FAMILIES, family_matrix
+from reproduction.figures import finite_size
+from reproduction.figures.finite_size_claims import Cell, Table
+from reproduction.fitting import rank_correlation
+from reproduction.orders import readout_mean_errors
 from taskorder.linear.random_tasks import Sizes
 from taskorder.linear.simulate import MAX_SIMULATION_BYTES, Job, simulated_errors, workers_for
-from taskorder.plots.figuredata import FigureData
 from taskorder.theory.closed_form import final_error
 from taskorder.theory.graphs import chain
 
@@ -47,12 +47,7 @@ def test_readout_mean_reaches_the_closed_form():
 def test_readout_mean_keeps_the_limits_of_the_simulator(monkeypatch):
     monkeypatch.setenv("NPROC", "64")
     small, large = (Job(np.eye(P), [range(P)], 0) for P in (2, 200))
-    assert (
-        1
-        <= workers_for([small, large], Sizes())
-        <= MAX_SIMULATION_BYTES // (48 * 6000**2)
-        < workers_for([small], Sizes())
-    )
+    assert 1 <= workers_for([small, large], Sizes()) <= MAX_SIMULATION_BYTES // (48 * 6000**2) < workers_for([small], Sizes())
     with pytest.raises(ValueError, match="must be at most 10,000, got 18,000"):
         readout_mean_errors([small], Sizes(9000, 10**6, 1))
 
@@ -141,7 +136,7 @@ def ideal(results):
 
 def test_checks_can_turn(results):
     def verdicts(rows):
-        return {check.claim.split(";")[0]: check.verdict for check in finite_size.figure(TINY, rows).checks}
+        return {check.claim.split(";")[0]: check.verdict for check in finite_size.figure(TINY, rows).claims}
 
     good = ideal(results)
     assert {verdict for claim, verdict in verdicts(good).items() if "paper's sizes" not in claim} <= {

@@ -9,17 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reproduction import _image_runs as runs
-from reproduction import fig1c, fig5, fig7, fig9, fig10, load, noise_ceiling, training_choices, truth
+from reproduction import IMAGES, load
+from reproduction import image_runs as runs
+from reproduction.claims import FigureData
+from reproduction.figures.noise_ceiling import paired
 from taskorder.ordering.rules import typicality
 from taskorder.plots.draw import save
-from taskorder.plots.figuredata import FigureData
 from taskorder.runs import settings
 from taskorder.runs.settings import read_config
-from taskorder.runs.specs import RunSpecs, orders_to_train
 
-CONFIGS = Path(__file__).parents[2] / "configs"
-IMAGES = ("fig1c", "fig5", "fig7", "fig9", "fig10", "truth", "noise-ceiling", "training-choices")
+CONFIGS = Path(__file__).parents[2] / "reproduction" / "configs"
+fig1c, fig5, fig7, fig9, fig10, truth, noise_ceiling, training_choices = map(load, IMAGES)
 COUNT = 12
 
 
@@ -45,7 +45,7 @@ def make_results(make_result, make_similarity):
 
 
 def load_specs(config):
-    return fig1c.specs(config) if isinstance(config, fig1c.Config) else runs.specs(config)
+    return fig1c.specs(config) if isinstance(config, type(fig1c.full)) else runs.specs(config)
 
 
 def sampled(spec):
@@ -56,14 +56,14 @@ def sampled(spec):
 
 def small(module, **changes):
     """A config with `COUNT` sets of each part; seven tasks would have too many orders to make up."""
-    counts = {name.replace("-", "_"): COUNT for name in runs.parts(module.Config())}
-    return module.Config(
+    counts = {name.replace("-", "_"): COUNT for name in runs.parts(module.full)}
+    return type(module.full)(
         **{**counts, "cifar100_p7": 0, **changes} if "cifar100_p7" in counts else {**counts, **changes}
     )
 
 
 def verdicts(figure):
-    return Counter(check.verdict for check in figure.checks)
+    return Counter(check.verdict for check in figure.claims)
 
 
 # settings and runs
@@ -73,29 +73,29 @@ def test_the_configs_of_the_repository_are_the_runs_of_the_figures():
     whole = {
         name: (module, count)
         for module in (fig5, fig7, training_choices)
-        for name, count in runs.parts(module.Config()).items()
+        for name, count in runs.parts(module.full).items()
         if name != "fashion-mnist" or module is fig5
     }
     for name, (module, count) in whole.items():
-        wanted = RunSpecs(runs.run_config(module.Config(), name, count))
+        wanted = RunSpecs(runs.run_config(module.full, name, count))
         assert RunSpecs(read_config(CONFIGS / f"{name}.toml")) == wanted, name
-    assert RunSpecs(read_config(CONFIGS / "fig1c.toml")) == fig1c.specs(fig1c.Config())
+    assert RunSpecs(read_config(CONFIGS / "fig1c.toml")) == fig1c.specs(fig1c.full)
     seeds = [
         spec
         for name in ("fashion-mnist", "cifar10", "cifar100")
         for spec in RunSpecs(read_config(CONFIGS / f"{name}-seeds.toml"))
     ]
-    assert seeds == noise_ceiling.specs(noise_ceiling.Config())
+    assert seeds == noise_ceiling.specs(noise_ceiling.full)
 
 
 def test_figures_share_their_runs():
-    digests = {spec.digest for one in (fig5, fig7) for spec in one.specs(one.Config())}
+    digests = {spec.digest for one in (fig5, fig7) for spec in one.specs(one.full)}
     for module in (fig9, fig10, truth):
-        assert {spec.digest for spec in module.specs(module.Config())} <= digests
+        assert {spec.digest for spec in module.specs(module.full)} <= digests
 
 
 def test_parts_that_go_on_where_another_ends_are_one():
-    config = fig9.Config(fashion_mnist=0)
+    config = type(fig9.full)(fashion_mnist=0)
     numbers = [(spec.params["set"], spec.params["orders"]) for spec in fig9.specs(config)]
     assert numbers == [(number, "all" if number < 30 else "30+rules") for number in range(100)]
     found = runs.sets_by_part(config, [None] * 100)
@@ -123,15 +123,15 @@ def test_a_figure_wants_a_result_for_each_spec():
 
 def test_bad_settings_are_refused():
     with pytest.raises(ValueError, match=r"^`min_sets` must be a whole number of at least 2, got 1"):
-        fig5.Config(min_sets=1)
+        type(fig5.full)(min_sets=1)
     with pytest.raises(ValueError, match=r"^`cifar10` must be a whole number of at least 0, got -1"):
-        fig9.Config(cifar10=-1)
+        type(fig9.full)(cifar10=-1)
     with pytest.raises(
         ValueError, match=r"^`orders` must be all, a positive number, or one like 30\+rules, got 'some'"
     ):
-        fig7.Config(orders="some")
+        type(fig7.full)(orders="some")
     with pytest.raises(ValueError, match=r"^`num_seeds` must be a whole number from 2 to 2, got 3"):
-        noise_ceiling.Config(num_seeds=3)
+        type(noise_ceiling.full)(num_seeds=3)
 
 
 # figures
@@ -140,11 +140,11 @@ def test_bad_settings_are_refused():
 @pytest.mark.parametrize("name", IMAGES)
 def test_without_runs_nothing_is_tested_and_nothing_drawn(name, tmp_path):
     module = load(name)
-    config = module.Config()
+    config = module.full
     figure = module.figure(config, [None] * len(module.specs(config)))
     assert verdicts(figure).keys() == {"not tested"}
     assert figure.panels == ()
-    assert FigureData.from_json(figure.to_json()).checks == figure.checks
+    assert FigureData.from_json(figure.to_json()).claims == figure.claims
     assert save(figure, tmp_path)[0].stat().st_size > 0
 
 
@@ -155,7 +155,7 @@ def test_verdicts_turn_with_the_data(module, panels, make_results):
     assert len(good.panels) == panels
     rule = [
         (one.verdict, other.verdict)
-        for one, other in zip(good.checks, bad.checks, strict=True)
+        for one, other in zip(good.claims, bad.claims, strict=True)
         if one.claim.startswith("periphery-to-core") and " is above " in one.claim and "max-path" not in one.claim
     ]
     assert len(rule) >= 6
@@ -165,7 +165,7 @@ def test_verdicts_turn_with_the_data(module, panels, make_results):
 
 def test_a_tenth_of_a_percent_that_tells_as_much_is_not_insignificant(make_results):
     config = small(fig9)
-    found = {check.claim: check for check in fig9.figure(config, make_results(config)).checks}
+    found = {check.claim: check for check in fig9.figure(config, make_results(config)).claims}
     claim = "The gain of periphery-to-core with {} % of the data is {}; CIFAR-10"
     assert found[claim.format(0.1, "not significant")].verdict == "not reproduced"
     assert found[claim.format(1, "comparable to that with all")].verdict == "reproduced"
@@ -179,7 +179,7 @@ def test_missing_sets_are_said_and_the_rest_is_scored(make_results, tmp_path):
     figure = fig5.figure(replace(config, min_sets=10), results)
     assert save(figure, tmp_path)[0].stat().st_size > 0
     assert "Fashion-MNIST: 9 sets so far (12 planned); CIFAR-10: 24 sets" in figure.notes[0]
-    by_set = {check.claim.rpartition("; ")[2]: check.verdict for check in figure.checks[:12]}
+    by_set = {check.claim.rpartition("; ")[2]: check.verdict for check in figure.claims[:12]}
     assert by_set["Fashion-MNIST"] == "not tested"
     assert by_set["CIFAR-10"] != "not tested"
 
@@ -187,7 +187,7 @@ def test_missing_sets_are_said_and_the_rest_is_scored(make_results, tmp_path):
 def test_truth_places_every_rule_among_all_orders(make_results, tmp_path):
     config = small(truth)
     figure = truth.figure(config, make_results(config, noise=0.0))
-    found = {check.claim: check for check in figure.checks}
+    found = {check.claim: check for check in figure.claims}
     best = found["periphery-to-core is above the mean order; CIFAR-10"]
     assert "100 % [100, 100] of the best order's lead; percentile 100 [100, 100]" in best.found
     assert found["core-to-periphery is below the mean order; CIFAR-10"].verdict == "reproduced"
@@ -209,7 +209,7 @@ def test_the_noise_ceiling_tells_luck_from_order(make_results):
     def share(slope, noise):
         figure = noise_ceiling.figure(config, make_results(config, slope, noise))
         assert len(figure.panels) == 2
-        return next(check for check in figure.checks if check.claim.startswith("At least half"))
+        return next(check for check in figure.claims if check.claim.startswith("At least half"))
 
     sure, luck = share(0.05, 0.0), share(0.0, 0.02)
     assert (sure.verdict, sure.value) == ("reproduced", pytest.approx(1))
@@ -221,7 +221,7 @@ def test_seeds_are_paired_by_set(make_results):
     config = small(noise_ceiling)
     results = make_results(config)
     results[1] = None
-    sets = noise_ceiling.paired(runs.sets_by_part(config, results)["fashion-mnist"])
+    sets = paired(runs.sets_by_part(config, results)["fashion-mnist"])
     assert [(one.number, one.seed) for one in sets.truths] == [(n, s) for n in range(1, COUNT) for s in (0, 1)]
 
 
@@ -230,7 +230,7 @@ def test_training_choices_are_compared_on_the_same_sets(make_results, tmp_path):
     results = make_results(config, noise=0.0)
     results[COUNT] = None  # of batch 32
     figure = training_choices.figure(config, results)
-    found = {check.claim: check for check in figure.checks}
+    found = {check.claim: check for check in figure.claims}
     kept = found["The gain of periphery-to-core is comparable to that with the published training; batch 32"]
     assert (kept.verdict, kept.value) == ("reproduced", pytest.approx(1))
     assert "11 sets so far (12 planned); rank correlation of all orders +1.00" in kept.found
@@ -239,7 +239,7 @@ def test_training_choices_are_compared_on_the_same_sets(make_results, tmp_path):
 
 
 def test_figure_1c_turns_with_the_better_order(make_result, make_similarity, tmp_path):
-    config = fig1c.Config(num_seeds=6)
+    config = type(fig1c.full)(num_seeds=6)
 
     def figure(better):
         rng = np.random.default_rng(0)
@@ -253,24 +253,24 @@ def test_figure_1c_turns_with_the_better_order(make_result, make_similarity, tmp
             ],
         )
 
-    assert figure((2, 1, 0)).checks[0].verdict == "reproduced"
-    assert figure((0, 1, 2)).checks[0].verdict == "not reproduced"
+    assert figure((2, 1, 0)).claims[0].verdict == "reproduced"
+    assert figure((0, 1, 2)).claims[0].verdict == "not reproduced"
     assert figure((0, 1, 2)).panels[0].steps == ("ABC", "ACB", "BAC", "BCA", "CAB", "CBA")
     assert save(figure((2, 1, 0)), tmp_path)[0].stat().st_size > 0
 
 
 def test_smaller_runs_are_said_to_be_smaller():
-    assert runs.smaller_notes(fig5.Config()) == ()
+    assert runs.smaller_notes(fig5.full) == ()
     expected = ("Not as published: 2 % of the training images and the network mlp throughout.",)
-    assert runs.smaller_notes(fig5.QUICK) == expected
-    assert fig1c.figure(fig1c.QUICK, [None] * 6).notes[1].startswith("Not as published: 10 % of the training images")
+    assert runs.smaller_notes(fig5.quick) == expected
+    assert fig1c.figure(fig1c.quick, [None] * 6).notes[1].startswith("Not as published: 10 % of the training images")
 
 
 def test_truth_wants_all_orders(make_results):
     config = small(truth, orders="6+rules")
     results = [one | {"beginnings": one["beginnings"][:40]} for one in make_results(small(truth))]
     figure = truth.figure(config, results)
-    assert {(check.verdict, check.found) for check in figure.checks} == {("not tested", "all orders are needed")}
+    assert {(check.verdict, check.found) for check in figure.claims} == {("not tested", "all orders are needed")}
 
 
 # from runs to a figure
@@ -279,7 +279,7 @@ def test_truth_wants_all_orders(make_results):
 def test_a_small_run_of_digits_becomes_a_figure(monkeypatch):
     digits = {"dataset": "digits", "num_tasks": 3, "epochs": 1, "similarities": ("test",)}
     monkeypatch.setattr(runs, "PARTS", {**runs.PARTS, "fashion-mnist": digits})
-    config = truth.Config(fashion_mnist=2, cifar10=0, cifar100_p5=0, cifar100_25labels=0, min_sets=2, fraction=0.1)
+    config = type(truth.full)(fashion_mnist=2, cifar10=0, cifar100_p5=0, cifar100_25labels=0, min_sets=2, fraction=0.1)
     specs = truth.specs(config)
     assert len(specs) == 2
     figure = truth.figure(config, json.loads(json.dumps(truth.run_batch(specs))))

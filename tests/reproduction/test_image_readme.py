@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from reproduction._image_truth import truth_of
+from reproduction.image_results import truth_of
 from taskorder.ordering.rules import typicality
 from taskorder.runs import settings
 from taskorder.runs.specs import RunSpecs

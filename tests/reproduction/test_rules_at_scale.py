@@ -8,11 +8,11 @@ import re
 import numpy as np
 import pytest
 
-from reproduction import rules_at_scale
-from reproduction._families import family_matrix
-from reproduction._scale_checks import log_ratio, optimum_stays_below, reach, same_ranking, still_helps
+from reproduction.claims import FigureData
+from reproduction.families import family_matrix
+from reproduction.figures import rules_at_scale
+from reproduction.figures.rules_at_scale import log_ratio, optimum_stays_below, reach, same_ranking, still_helps
 from taskorder.ordering.rules import typicality
-from taskorder.plots.figuredata import FigureData
 from taskorder.theory.closed_form import final_error
 
 TINY = rules_at_scale.Config(
@@ -111,7 +111,7 @@ def test_log_ratio_of_a_single_matrix_is_exact():
 
 def test_checks_can_turn(results):
     def verdicts(rows):
-        return [check.verdict for check in rules_at_scale.figure(TINY, rows).checks]
+        return [check.verdict for check in rules_at_scale.figure(TINY, rows).claims]
 
     better, worse = copy.deepcopy(list(results)), copy.deepcopy(list(results))
     for share, rows in ((0.5, better), (2.0, worse)):

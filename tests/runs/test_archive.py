@@ -5,7 +5,7 @@ import gzip
 import numpy as np
 import pytest
 
-from reproduction.reproduce import load_tables
+from reproduction.running import load_tables
 from taskorder.cli import main
 from taskorder.runs.archive import description_path, load_archive, read_archive
 from taskorder.runs.specs import KIND, RunSpec

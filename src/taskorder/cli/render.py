@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 
 import numpy as np
@@ -106,21 +105,6 @@ def simulation_lines(result: Simulation) -> list[str]:
             f"N_s / N_x = {result.num_latent / result.num_inputs:.3g}); simulated {result.simulated_mean:.4g}"
         )
     return [*lines, *(f"note: {note}" for note in result.notes)]
-
-
-def verdict_lines(rows: Sequence[tuple[str, str, str, str]], width: int) -> list[str]:
-    """Two paragraphs a check: the figure, the verdict and the claim; then what was found.
-
-    >>> print("\\n".join(verdict_lines([("fig0", "Water is wet.", "90 % of drops", "reproduced")], 80)))
-    fig0  reproduced: Water is wet.
-          found: 90 % of drops
-    """
-    lines = []
-    for figure, claim, found, verdict in rows:
-        indent = " " * (len(figure) + 2)
-        lines += textwrap.wrap(f"{verdict}: {claim}", width, initial_indent=f"{figure}  ", subsequent_indent=indent)
-        lines += textwrap.wrap(f"found: {found}", width, initial_indent=indent, subsequent_indent=indent)
-    return lines
 
 
 def _stops_early(result: Simulation) -> bool:

@@ -1,1 +1,1 @@
-"""Pictures of `FigureData`: one renderer for every figure."""
+"""Pictures of panels with series and maps: the records, and one renderer for all of them."""

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from taskorder.files import whole_file
-from taskorder.plots.figuredata import FigureData
 from taskorder.plots.panel import CHARACTERS, Entries, draw_panel, wrap
+from taskorder.plots.records import Drawing
 from taskorder.plots.style import looks, settings
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ WIDTHS = (4.6, 3.7, 3.1, 2.6, 2.2)
 """Inches of a panel by the number of columns; a picture stays narrow enough to be read at 800 pixels."""
 
 
-def draw(figure: FigureData) -> Figure:
+def draw(figure: Drawing) -> Figure:
     """The picture of `figure`, tied to no window and to no global state."""
     with settings():
         from matplotlib.figure import Figure
@@ -47,7 +47,7 @@ def draw(figure: FigureData) -> Figure:
         return picture
 
 
-def save(figure: FigureData, folder: Path, suffix: str = "") -> tuple[Path, Path]:
+def save(figure: Drawing, folder: Path, suffix: str = "") -> tuple[Path, Path]:
     """Write NAME.png and NAME.svg (`suffix` after the name) into `folder`, and return their paths.
 
     The same numbers give the same bytes. A file is replaced only once the new one is whole.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from taskorder.plots.figuredata import Heatmap, Panel, Series
+from taskorder.plots.records import Heatmap, Panel, Series
 from taskorder.plots.style import DIVERGING, GRID, MANY, SEQUENTIAL, Look, category_colors
 
 if TYPE_CHECKING:

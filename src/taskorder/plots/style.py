@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from taskorder.plots.figuredata import Panel, Series
+from taskorder.plots.records import Panel, Series
 
 DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (5, 1.5, 1, 1.5)), (0, (1, 1.2)))
 """Solid, dashed, dash and dot, dotted."""

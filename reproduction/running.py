@@ -1,0 +1,167 @@
+"""From the name of a figure to its files: run what is missing, write the numbers as JSON, and draw them."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+import json
+import math
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from reproduction import IMAGES, NAMES, load
+from reproduction.claims import FigureData
+from taskorder.files import whole_file
+from taskorder.machine import describe
+from taskorder.runs.specs import RunSpec
+from taskorder.runs.archive import load_archive
+from taskorder.runs.local import Report, run
+from taskorder.runs.store import Store
+from taskorder.typed import typed
+
+STORE = "runs.sqlite"
+TABLES = "tables"
+"""Results of large runs, written by `taskorder export --whole`."""
+
+
+def reproduce(
+    name: str,
+    folder: str | Path = "reproduction/results",
+    *,
+    quick: bool = False,
+    settings: Mapping[str, str] | None = None,
+    again: bool = False,
+    partial: bool = False,
+    report: Report | None = None,
+) -> tuple[FigureData, list[Path]]:
+    """The figure called `name` and the files that hold it: JSON, PNG and SVG.
+
+    Numbers that are already in `folder` for these settings are drawn, not computed; `again` computes them anew. An
+    image figure with `partial` is made from the runs that are there, and says what is missing; nothing is trained.
+    Finished parts of an interrupted run are in the store in `folder`. `settings` changes single settings. Without
+    matplotlib there are no pictures.
+    """
+    source = load(name)
+    if partial and (again or name not in IMAGES):
+        raise ValueError(f"`partial` must come without `again`, with one of: {', '.join(IMAGES)}; got {name}.")
+    config = config_of(name, quick, settings or {})
+    folder = Path(folder)
+    numbers = folder / f"{name}{'-quick' if quick else ''}{'-custom' if settings else ''}.json"
+    figure = None if again else _stored(numbers, config)
+    if figure is None:
+        with Store(folder / STORE) as store:
+            specs = source.specs(config)
+            if again:
+                store.forget(specs)
+            elif store.missing(specs):
+                load_tables(folder / TABLES, store)
+            results: list[Any] = (
+                store.get(specs)
+                if partial
+                else run(specs, source.run_batch, store, batch_size=source.batch, report=report)
+            )
+            made = {
+                "seconds": store.seconds(specs),
+                "missing": len(store.missing(specs)),
+                "device": _device(store, specs),
+            }
+        command = _command(name, quick, settings or {}) + (" --partial" if made["missing"] else "")
+        figure = replace(
+            source.figure(config, results), made={"command": command, **made, **describe("numpy", "numba")}
+        )
+        text = figure.to_json()
+        write(numbers, text)
+        figure = FigureData.from_json(text)  # rounded there: the picture is the same when it is drawn again
+    if not can_draw():
+        return figure, [numbers]
+    from taskorder.plots.draw import save
+
+    return figure, [numbers, *save(figure.drawing, folder, numbers.stem.removeprefix(name))]
+
+
+def _device(store: Store, specs: Sequence[RunSpec]) -> str:
+    """What trained the networks behind `specs`; empty where there are none."""
+    digests = {spec.digest for spec in specs}
+    return " and ".join(sorted({entry.device for entry in store.entries() if entry.digest in digests} - {""}))
+
+
+def load_tables(folder: Path, store: Store) -> int:
+    """Put the results that a folder keeps as tables into a store; how many were new."""
+    return sum(load_archive(path, store) for path in sorted(folder.glob("*.json")))
+
+
+def can_draw() -> bool:
+    """Whether matplotlib is there."""
+    return importlib.util.find_spec("matplotlib") is not None
+
+
+def config_of(name: str, quick: bool, settings: Mapping[str, str]) -> Any:
+    """The settings of a figure, some of them given as text."""
+    source = load(name)
+    config = source.quick if quick else source.full
+    types = typing.get_type_hints(type(config))
+    values = {}
+    for key, text in settings.items():
+        if key not in types:
+            raise ValueError(f"`settings` must name a setting, got {key!r}. Settings: {', '.join(types)}.")
+        values[key] = _parsed(key, text, getattr(config, key))
+    return replace(config, **values)
+
+
+def _parsed(key: str, text: str, default: Any) -> Any:
+    """Text as the type of the default; a comma separates the entries of a tuple."""
+    if isinstance(default, tuple):
+        if not default or isinstance(default[0], tuple):
+            raise ValueError(f"`settings` must name a setting that is a number, a word or a list of them, got {key!r}.")
+        return tuple(_parsed(key, entry, default[0]) for entry in text.split(","))
+    try:
+        value = type(default)(text)
+    except ValueError:
+        value = math.nan
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"`settings` must give {key} a value like {default!r}, got {text!r}.")
+    return value
+
+
+def _stored(path: Path, config: Any) -> FigureData | None:
+    """The stored figure, if it was made with these settings."""
+    if not path.exists():
+        return None
+    figure = read(path)
+    same = json.loads(json.dumps(dataclasses.asdict(config))) == dict(figure.config)
+    return figure if same and not figure.made.get("missing") else None
+
+
+def _command(name: str, quick: bool, settings: Mapping[str, str]) -> str:
+    words = ["python", "-m", "reproduction", name, *(["--quick"] if quick else [])]
+    return " ".join([*words, *(f"--set {key}={value}" for key, value in settings.items())])
+
+
+def write(path: Path, text: str) -> None:
+    """Write a whole file or none."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(path) as part:
+        part.write_text(text, encoding="utf-8", errors="surrogateescape")  # names of folders are bytes
+
+
+def read(path: Path) -> FigureData:
+    """The figure in a file."""
+    try:
+        figure = FigureData.from_json(path.read_text(encoding="utf-8-sig"))
+        if not {"command", "seconds", "cores", "cpu"} <= set(figure.made):
+            raise ValueError("It does not say how it was made.")
+        typed(float, figure.made["seconds"], "made.seconds")
+        return figure
+    except ValueError as problem:
+        raise ValueError(
+            f"`{path}` must hold a figure, got a damaged one: {problem} Compute it anew with `again`."
+        ) from None
+
+
+def stored(folder: str | Path) -> list[FigureData]:
+    """The full-size figures that `folder` holds, in the order of the paper."""
+    paths = [Path(folder) / f"{name}.json" for name in NAMES]
+    return [read(path) for path in paths if path.exists()]
