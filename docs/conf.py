@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(Path(__file__).parent / "_ext")]
@@ -15,7 +16,7 @@ release = version = __version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.viewcode", "mathml", "plaindocs"]
 root_doc = "docs/index"
-include_patterns = ["docs/*.md", "docs/*.rst", "*.md", "src/taskorder/data/README.md"]
+include_patterns = ["docs/*.md", "docs/*.rst", "*.md", "reproduction/pages/*.md", "src/taskorder/data/README.md"]
 exclude_patterns = [".*", "build", "dist"]
 
 myst_enable_extensions = ["dollarmath", "fieldlist"]
@@ -40,3 +41,14 @@ html_show_sourcelink = False
 html_theme_options = {"navigation_with_keys": True}
 pygments_style = "friendly"
 pygments_dark_style = "github-dark"
+
+
+def add_figure_pages(app: Any, docname: str, source: list[str]) -> None:
+    """Put the pages of the figures below the summary; a toctree in the file itself would show as code on GitHub."""
+    if docname == "REPRODUCTION":
+        source[0] += "\n```{toctree}\n:hidden:\n:glob:\nreproduction/pages/*\n```\n"
+
+
+def setup(app: Any) -> None:
+    """Connect what is defined here."""
+    app.connect("source-read", add_figure_pages)

@@ -45,8 +45,7 @@ like 1%, or curvature (over its largest entry: good for paths, not for errors).
 chance, for `taskorder solve --transfer`, or -g.H.g for curvature.
 
 With --whole FILE (.csv.gz) holds everything in the store, without repeating what
-orders share, and FILE's .json describes it; `python -m reproduction` finds such
-files in reproduction/results/tables.
+orders share, and FILE's .json describes it.
 
 example:
   taskorder export results/quick.sqlite -o quick.csv
@@ -63,7 +62,7 @@ def add(commands: Any) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="what to write")
     parser.add_argument("--similarity", type=int, metavar="SET", help="write the task similarities of this task set")
     parser.add_argument("--by", metavar="NAME", help="how the similarity was measured (test)")
-    parser.add_argument("--whole", action="store_true", help="write all that is known, to be read back by reproduce")
+    parser.add_argument("--whole", action="store_true", help="write everything, without repeating what orders share")
     parser.add_argument("--raw", action="store_true", help="the asymmetric table that was measured")
     parser.set_defaults(run=run)
 

@@ -27,10 +27,11 @@ LINE_EVERY_SECONDS = 60.0
 """Where stderr is no terminal."""
 
 EPILOG = """\
-CONFIG.toml says which data set, network, task sets and orders; the files in
-reproduction/configs/ explain the keys. A finished task set is in the store for good: the
-same command goes on after Ctrl-C, a crash or a full disk, and tries again what
-failed. Several processes may share a store; none repeats what another does.
+CONFIG.toml says which data set, network, task sets and orders;
+examples/quick.toml explains the keys. A finished task set is in the store for
+good: the same command goes on after Ctrl-C, a crash or a full disk, and tries
+again what failed. Several processes may share a store; none repeats what
+another does.
 
 --ray spreads the task sets over the workers of a Ray cluster; the table is the
 same. Alone it starts Ray on this machine and ends it again; --ray auto uses

@@ -34,8 +34,8 @@ Order = tuple[int, ...]
 REHEARSAL = "rehearsal"
 AUTO = "auto"
 MAX_REHEARSED = 7
-"""Up to so many tasks periphery-to-core beats a random order in the closed form whatever the structure (`taskorder
-reproduce rules-at-scale`: on chains it turns worse at ten), and rehearsal gets far enough to beat both."""
+"""Up to so many tasks periphery-to-core beats a random order in the closed form whatever the structure (on chains it
+turns worse at ten), and rehearsal gets far enough to beat both."""
 SEARCH_SECONDS = 0.3
 """For a resample or an alternative; the plan itself gets the time that `solve` takes by default."""
 ALTERNATIVE_RULES = ("periphery-to-core", "max-path", "optimal", "first-order", "greedy")
