@@ -14,8 +14,8 @@ from typing import Any
 
 from reproduction import limits
 from reproduction.image_results import Sets, truth_of
-from taskorder.runs.specs import RunSpec
 from taskorder.runs import settings
+from taskorder.runs.specs import RunSpec, RunSpecs
 
 BATCH = 1
 """One task set keeps all cores of a CPU busy, and is kept as soon as it is done."""

@@ -16,9 +16,9 @@ from reproduction import IMAGES, NAMES, load
 from reproduction.claims import FigureData
 from taskorder.files import whole_file
 from taskorder.machine import describe
-from taskorder.runs.specs import RunSpec
 from taskorder.runs.archive import load_archive
 from taskorder.runs.local import Report, run
+from taskorder.runs.specs import RunSpec
 from taskorder.runs.store import Store
 from taskorder.typed import typed
 

@@ -19,8 +19,7 @@ from reproduction.image_panels import dots
 from reproduction.image_results import truth_of
 from reproduction.image_runs import BATCH, PARTS, Shared, run_batch, run_config, smaller_notes
 from reproduction.orders import name_of
-from taskorder.runs.specs import RunSpec
-from taskorder.runs import settings
+from taskorder.runs.specs import RunSpec, RunSpecs
 
 BETTER, WORSE = "CBA", "ABC"
 SOURCE = "paper, Fig. 1c"

@@ -17,6 +17,7 @@ from taskorder.ordering.rules import typicality
 from taskorder.plots.draw import save
 from taskorder.runs import settings
 from taskorder.runs.settings import read_config
+from taskorder.runs.specs import RunSpecs, orders_to_train
 
 CONFIGS = Path(__file__).parents[2] / "reproduction" / "configs"
 fig1c, fig5, fig7, fig9, fig10, truth, noise_ceiling, training_choices = map(load, IMAGES)

@@ -11,8 +11,8 @@ from reproduction.__main__ import main
 from reproduction.claims import Claim, FigureData
 from reproduction.running import reproduce
 from taskorder.plots.records import Panel, Series
-from taskorder.runs.specs import RunSpec
 from taskorder.runs.local import Interrupted
+from taskorder.runs.specs import RunSpec
 
 
 @dataclass(frozen=True)
