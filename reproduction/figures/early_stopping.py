@@ -34,7 +34,7 @@ from taskorder.linear.simulate import Job, progress_of
 from taskorder.ordering.clock import Clock
 from taskorder.ordering.exact import Proof
 from taskorder.ordering.listing import all_errors, all_orders
-from taskorder.ordering.optimum import LISTED, minimize
+from taskorder.ordering.optimum import MAX_UNCOMPILED, minimize
 from taskorder.ordering.path import extreme_path
 from taskorder.ordering.problem import Problem
 from taskorder.ordering.rules import core_to_periphery, periphery_to_core
@@ -78,7 +78,7 @@ def errors_by_progress(C: Floats, progress: Sequence[float]) -> dict[str, list[f
             _proven(stopped_problem(C, 1.0)).order,
         ]
     )
-    listed = len(C) <= LISTED
+    listed = len(C) <= MAX_UNCOMPILED
     everything = all_orders(len(C)) if listed else random_orders(len(C), SAMPLED)
     final = _errors(C, everything, 1.0)
     rows = []
@@ -110,7 +110,7 @@ def _proven(problem: Problem) -> Proof:
 def _errors(C: Floats, orders: Ints, progress: float) -> Floats:
     """Errors of `orders`, which are all of them where that is possible."""
     problem = stopped_problem(C, progress)
-    return all_errors(problem) if len(C) <= LISTED else problem.errors(orders)
+    return all_errors(problem) if len(C) <= MAX_UNCOMPILED else problem.errors(orders)
 
 
 MATRICES = {"chain-5": "Chain of 5, a = 0.7", "tree-7": "Tree of 7, a = 0.7", "demo": "12 image tasks (demo)"}
@@ -153,7 +153,7 @@ class Config:
     def __post_init__(self) -> None:
         limits.whole(self, 1, "steps", "simulated_steps", "num_orders", "num_repeats", "num_latent", "num_inputs")
         limits.whole(self, 2, "num_matrices", "simulated_matrices")
-        limits.whole(self, 3, "num_tasks", most=LISTED)
+        limits.whole(self, 3, "num_tasks", most=MAX_UNCOMPILED)
         limits.ascending(self, "steps")
         limits.known(self, MATRICES, "matrices")
         limits.between(self, 0, 1, "rate")
