@@ -47,7 +47,12 @@ def test_readout_mean_reaches_the_closed_form():
 def test_readout_mean_keeps_the_limits_of_the_simulator(monkeypatch):
     monkeypatch.setenv("NPROC", "64")
     small, large = (Job(np.eye(P), [range(P)], 0) for P in (2, 200))
-    assert 1 <= workers_for([small, large], Sizes()) <= MAX_SIMULATION_BYTES // (48 * 6000**2) < workers_for([small], Sizes())
+    assert (
+        1
+        <= workers_for([small, large], Sizes())
+        <= MAX_SIMULATION_BYTES // (48 * 6000**2)
+        < workers_for([small], Sizes())
+    )
     with pytest.raises(ValueError, match="must be at most 10,000, got 18,000"):
         readout_mean_errors([small], Sizes(9000, 10**6, 1))
 
