@@ -263,7 +263,7 @@ def _text(rows: Iterable[Sequence[Any]]) -> str:
     return paper.getvalue()
 
 
-def _report(found: Study, folder: Path) -> str:
+def _report(result: PilotResult, folder: Path) -> str:
     """The page about the plan and what it rests on."""
     from taskorder.report.document import page_html
     from taskorder.report.pilot import rehearsed_orders
@@ -271,8 +271,8 @@ def _report(found: Study, folder: Path) -> str:
     from taskorder.report.plan_page import plan_page
     from taskorder.tables.loss_ratios import clip_similarity
 
-    plan = found.plan
-    rehearsed = rehearsed_orders(plan, found.rehearsal)
-    numbers = plan_numbers(plan, clip_similarity(found.table.similarity())[0], time_limit=5.0)
+    plan = result.plan
+    rehearsed = rehearsed_orders(plan, result.rehearsal)
+    numbers = plan_numbers(plan, clip_similarity(result.transfer.similarity())[0], time_limit=5.0)
     title = f"The order of {len(plan.names)} tasks, from a pilot"
     return page_html(plan_page(numbers, title, "a pilot", rehearsed), f"taskorder report {folder}")
