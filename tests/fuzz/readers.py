@@ -113,6 +113,14 @@ def table(path: Path) -> object:
     return read_similarity(path)
 
 
+def cells(path: Path) -> object:
+    from taskorder.tables.input_files import open_lines
+    from taskorder.tables.separated import read_rows
+
+    with open_lines(path, max_bytes=2**20) as lines:
+        return list(read_rows(lines, str(path), max_cells=100)[1])
+
+
 def weights(path: Path) -> object:
     from taskorder.tables.reading import read_weights
 
@@ -288,6 +296,8 @@ READERS = {
     reader.name: reader
     for reader in (
         Reader("text table", ".csv", text_tables, TEXT, table),
+        Reader("rows of cells", ".csv", text_tables, TEXT, cells),
+        Reader("rows of cells in gzip", ".csv.gz", packed_results, PACKED, cells),
         Reader("JSON table", ".json", json_tables, JSON, table),
         Reader("NPY table", ".npy", npys, NPY, table),
         Reader("NPZ table", ".npz", zips, ZIP, table),

@@ -19,15 +19,7 @@ from taskorder.audit.comparisons import (
     regret_of,
     scores,
 )
-from taskorder.audit.components import (
-    Component,
-    Design,
-    Split,
-    crossed_split,
-    design_of,
-    nested_split,
-    seeds_only,
-)
+from taskorder.audit.components import Component, Design, Split, crossed_split, design_of, nested_split, seeds_only
 from taskorder.audit.disparity import Disparity, disparities
 from taskorder.audit.power import Needs, needs
 from taskorder.audit.results import Results

@@ -88,17 +88,8 @@ def results_from_rows(rows: Iterable[Row], label: str, where: Mapping[str, str] 
         if "step" in cells and not _is_last(cells["step"], steps, location, label):
             continue
         tasks = tuple(sorted(steps)) if len(steps) > 1 else ()  # an order with a name of its own lists no tasks
-        if tasks != (tasks if tasks_of is None else tasks_of):
-            raise ValueError(
-                f"`{label}` must have the same tasks in every order, got {cells['order']!r} {_where(location)} "
-                f"after orders of {', '.join((tasks_of or ('no tasks',))[:SHOWN])}."
-            )
+        _check_tasks(cells, tasks, tasks if tasks_of is None else tasks_of, location, label)
         tasks_of = tasks
-        if tasks_of and cells["task"] not in tasks_of and cells.get("task_name") not in tasks_of:
-            raise ValueError(
-                f"`{label}` must name tasks as in the orders, got task {cells['task']!r} {_where(location)}, "
-                f"which is not in {cells['order']!r}."
-            )
         key = (">".join(steps), cells["seed"], cells["task"])
         accuracy = _number(cells["accuracy"], location, label)
         if not cells["seed"] or not cells["task"]:
@@ -117,6 +108,22 @@ def results_from_rows(rows: Iterable[Row], label: str, where: Mapping[str, str] 
         raise ValueError(_nothing(any_row, where, label))
     notes = _one_experiment(values, label)
     return _table(entries, names, notes, label)
+
+
+def _check_tasks(
+    cells: Mapping[str, str], tasks: tuple[str, ...], expected: tuple[str, ...], location: Location, label: str
+) -> None:
+    """Refuse an order of other tasks than the orders before it, and a task that is not in its order."""
+    if tasks != expected:
+        raise ValueError(
+            f"`{label}` must have the same tasks in every order, got {cells['order']!r} {_where(location)} "
+            f"after orders of {', '.join((expected or ('no tasks',))[:SHOWN])}."
+        )
+    if tasks and cells["task"] not in tasks and cells.get("task_name") not in tasks:
+        raise ValueError(
+            f"`{label}` must name tasks as in the orders, got task {cells['task']!r} {_where(location)}, "
+            f"which is not in {cells['order']!r}."
+        )
 
 
 def _chosen(cells: Mapping[str, str], where: Mapping[str, str], label: str) -> bool:
@@ -214,10 +221,7 @@ def _one_experiment(values: Mapping[str, Mapping[str, None]], label: str) -> lis
 
 
 def _table(
-    entries: Mapping[tuple[str, str, str], Entry],
-    names: Mapping[str, str],
-    notes: list[str],
-    label: str,
+    entries: Mapping[tuple[str, str, str], Entry], names: Mapping[str, str], notes: list[str], label: str
 ) -> Results:
     orders, seeds, tasks = (_sorted({key[axis] for key in entries}) for axis in range(3))
     accuracy = np.full((len(orders), len(seeds), len(tasks)), np.nan)

@@ -5,6 +5,7 @@ Features are finite numbers or uint8 images; labels name classes.
 
 from __future__ import annotations
 
+import itertools
 import re
 from array import array
 from dataclasses import dataclass, field
@@ -103,43 +104,29 @@ def _read_groups(path: Path, column: str | None) -> dict[str, _Rows]:
     """The rows by their cell in `column`, or all of them by the empty text."""
     file_size(path, MAX_DATASET_BYTES)
     groups: dict[str, _Rows] = {}
-    group, width, label_column, group_column = "", 0, 0, 0
     num_values = 0
     with open_lines(path, max_bytes=MAX_DATASET_BYTES) as lines:
         separator, rows = read_rows(lines, printable(path))
-        for line, cells in rows:
-            if not width:  # the first row
-                width = len(cells)
-                has_header = column is not None or _is_header(cells, separator)
-                if column is not None:
-                    if column not in cells:
-                        raise ValueError(
-                            f"`column` must be one of the columns {', '.join(cells[:12])}, got {column!r}."
-                        )
-                    group_column = cells.index(column)
-                    del cells[group_column]
-                if len(cells) < 2:
-                    raise refusal(path, "have features and a label in each row", "one column", "Separate by commas.")
-                lowered = [cell.lower() for cell in cells]
-                label_column = lowered.index("label") if "label" in lowered else len(cells) - 1
-                if has_header:
-                    continue
+        first = next(rows, None)
+        if first is None:
+            return {}
+        width = len(first[1])
+        group_column, label_column = _special_columns(first[1], column, path)
+        has_header = column is not None or _is_header(first[1], separator)
+        for line, cells in rows if has_header else itertools.chain([first], rows):
             if len(cells) != width:
                 got = f"{len(cells)} on line {line}"
                 raise refusal(path, f"have {width} cells in each row", got, "Fill or drop the row.")
-            if column is not None:
-                group = cells.pop(group_column)
-                if not group:
-                    rule = f"name a task in column {column!r} of each row"
-                    raise refusal(path, rule, f"none on line {line}", "Fill or drop the row.")
+            group = "" if group_column is None else cells.pop(group_column)
             label = cells.pop(label_column)
-            if not label:
-                raise refusal(path, "have a label in each row", f"none on line {line}", "Fill or drop the row.")
+            if not label or not (group or column is None):
+                rule = "have a label in each row" if not label else f"name a task in column {column!r} of each row"
+                raise refusal(path, rule, f"none on line {line}", "Fill or drop the row.")
             numbers = to_numbers(cells, separator)
             if numbers is None:
-                odd = next(cell for cell in cells if not is_number(cell, separator))
-                got = f"{odd[:40]!r} on line {line}"
-                raise refusal(path, "have numbers beside the label", got, "Only the label may be text.")
+                got = next(repr(cell[:40]) for cell in cells if not is_number(cell, separator))
+                rule = "have numbers beside the label"
+                raise refusal(path, rule, f"{got} on line {line}", "Only the label may be text.")
             num_values += len(numbers)
             if 4 * num_values > MAX_DATASET_BYTES:
                 rule = f"take at most {MAX_DATASET_BYTES / 2**20:.4g} MB"
@@ -148,6 +135,17 @@ def _read_groups(path: Path, column: str | None) -> dict[str, _Rows]:
             target.values.extend(numbers)
             target.labels.append(label)
     return groups
+
+
+def _special_columns(first: list[str], column: str | None, path: Path) -> tuple[int | None, int]:
+    """The indices of the column of groups, and of the label among the other cells, by the first row."""
+    if column is not None and column not in first:
+        raise ValueError(f"`column` must be one of the columns {', '.join(first[:12])}, got {column!r}.")
+    group_column = None if column is None else first.index(column)
+    others = [cell.lower() for index, cell in enumerate(first) if index != group_column]
+    if len(others) < 2:
+        raise refusal(path, "have features and a label in each row", "one column", "Separate by commas.")
+    return group_column, others.index("label") if "label" in others else len(others) - 1
 
 
 def _dataset(path: Path, rows: _Rows) -> Dataset:

@@ -20,18 +20,7 @@ from taskorder.datasets.dataset import MAX_DATASET_BYTES, Dataset
 from taskorder.tables.arrays import MAX_DEFLATION
 from taskorder.tables.input_files import file_size, refusal, unreadable
 
-CLASS_NAMES = (
-    "T-shirt/top",
-    "Trouser",
-    "Pullover",
-    "Dress",
-    "Coat",
-    "Sandal",
-    "Shirt",
-    "Sneaker",
-    "Bag",
-    "Ankle boot",
-)
+CLASS_NAMES = ("T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot")
 _CHUNK = 2**20
 
 

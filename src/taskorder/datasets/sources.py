@@ -102,11 +102,7 @@ SOURCES = {
             "cifar10",
             "10 animals and vehicles, 32 x 32 color",
             folder="cifar-10-batches-bin",
-            files=(
-                *(f"data_batch_{number}.bin" for number in range(1, 6)),
-                "test_batch.bin",
-                "batches.meta.txt",
-            ),
+            files=(*(f"data_batch_{number}.bin" for number in range(1, 6)), "test_batch.bin", "batches.meta.txt"),
             address="https://www.cs.toronto.edu/~kriz/",
             downloads=(("cifar-10-binary.tar.gz", "c32a1d4ab5d03f1284b67883e8d87530"),),
             megabytes=170,

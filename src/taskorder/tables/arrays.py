@@ -64,10 +64,9 @@ def one_line(text: str) -> str:
 def _read_array(stream: IO[bytes], num_bytes: int, label: str, name: str, problem: Problem) -> NDArray[Any]:
     """One array, once its header is found to describe what is there."""
     version = np.lib.format.read_magic(stream)
-    read_header = {
-        (1, 0): np.lib.format.read_array_header_1_0,
-        (2, 0): np.lib.format.read_array_header_2_0,
-    }.get(version)
+    read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}.get(
+        version
+    )
     if read_header is None:
         raise refusal(label, "hold plain arrays", f"NPY version {version} for {name}", _FIX)
     shape, _, dtype = read_header(stream)
