@@ -2,15 +2,13 @@
 
 import contextlib
 import re
+import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 jax = pytest.importorskip("jax")
-triton = pytest.importorskip("jax.experimental.pallas.triton")
-if not hasattr(triton, "CompilerParams"):
-    pytest.skip("this JAX is too old for the kernels; the engine does without", allow_module_level=True)
 import jax.numpy as jnp
 
 from taskorder.engine import fused, nets
@@ -18,6 +16,9 @@ from taskorder.engine.cnn import cnn
 from taskorder.engine.train import Recipe, gradient_step, start, train_task
 
 SHAPE = (16, 16, 1)
+with_kernels = pytest.mark.skipif(
+    bool(fused.missing_backend()), reason="this JAX has no kernels; the engine does without"
+)
 
 
 def small(**options):
@@ -36,6 +37,7 @@ def close(ours, plain, tolerance):
 
 
 @pytest.mark.slow("training")
+@with_kernels
 def test_a_step_is_the_general_step():
     net = small(form="columns")
     recipe = Recipe()
@@ -68,6 +70,7 @@ def test_training_takes_the_step_of_a_net(digits):
     np.testing.assert_allclose(done.params[1]["b"], first + 10)
 
 
+@with_kernels
 @pytest.mark.parametrize(
     ("shape", "options", "message"),
     [
@@ -85,6 +88,7 @@ def test_networks_that_do_not_fit(shape, options, message, monkeypatch):
     assert cnn(shape, 2, **options).step is None
 
 
+@with_kernels
 @pytest.mark.parametrize(
     ("inputs", "message"),
     [
@@ -123,14 +127,59 @@ def on_a_gpu(monkeypatch, kernels, general):
     fused.kernels_are_faster.cache_clear()
 
 
+@with_kernels
 def test_the_faster_step_is_taken(monkeypatch):
     on_a_gpu(monkeypatch, kernels=1.0, general=2.0)
     assert small().step is not None
     assert small(form="columns").step is None
     on_a_gpu(monkeypatch, kernels=2.0, general=1.0)
     assert small().step is None
-    on_a_gpu(monkeypatch, kernels=RuntimeError("no Triton"), general=1.0)
+    fused.kernels_are_faster.cache_clear()
+
+
+@with_kernels
+def test_a_failing_measurement_takes_the_general_form_and_says_so_once(monkeypatch, caplog):
+    on_a_gpu(monkeypatch, kernels=RuntimeError("no\nTriton"), general=1.0)
     assert small().step is None
+    assert small().step is None
+    (line,) = caplog.messages
+    assert line.endswith("general form: the first measurement failed (RuntimeError: no Triton).")
+    fused.kernels_are_faster.cache_clear()
+
+
+def newer_jax(monkeypatch):
+    monkeypatch.setattr(jax, "__version_info__", (0, 13, 0))
+    monkeypatch.setattr(jax, "__version__", "0.13.0")
+    return "the kernels need JAX before 0.13, got 0.13.0"
+
+
+def older_jax(monkeypatch):
+    monkeypatch.setattr(jax, "__version_info__", (0, 5, 0))
+    monkeypatch.setattr(jax, "__version__", "0.5.0")
+    from jax.experimental.pallas import triton
+
+    monkeypatch.delattr(triton, "CompilerParams")
+    return "JAX 0.5.0 has no CompilerParams in Pallas's Triton backend"
+
+
+def no_pallas(monkeypatch):
+    monkeypatch.setattr(jax, "__version_info__", (0, 11, 9))
+    monkeypatch.setitem(sys.modules, "jax.experimental.pallas", None)
+    return "Pallas's Triton backend cannot be imported (ModuleNotFoundError"
+
+
+@with_kernels
+@pytest.mark.parametrize("broken", [newer_jax, older_jax, no_pallas])
+def test_without_the_backend_training_takes_the_general_form_and_says_so_once(broken, monkeypatch, caplog):
+    on_a_gpu(monkeypatch, kernels=1.0, general=2.0)
+    reason = broken(monkeypatch)
+    assert fused.missing_backend().startswith(reason)
+    assert small().step is None
+    assert small().step is None
+    (line,) = caplog.messages
+    assert line.startswith(f"GPU kernels are not used, training takes the general form: {reason}")
+    with pytest.raises(ValueError, match=r"`form` must not be kernels here: .*(JAX|Pallas)"):
+        small(form="kernels")
     fused.kernels_are_faster.cache_clear()
 
 
@@ -159,7 +208,8 @@ def some_gpu():
     return jax.sharding.use_abstract_mesh(jax.sharding.AbstractMesh((), (), abstract_device=device))
 
 
-@pytest.mark.filterwarnings("ignore:The Pallas Triton backend is deprecated:DeprecationWarning")  # JAX 0.12 and later
+@with_kernels
+@pytest.mark.filterwarnings("ignore:The Pallas Triton backend is deprecated:DeprecationWarning")
 def test_the_papers_step_lowers_for_cuda(monkeypatch):
     """Without a GPU: Pallas makes Triton code of every kernel."""
     net = cnn((32, 32, 3), 2, form="columns")

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 jax = pytest.importorskip("jax")
-triton = pytest.importorskip("jax.experimental.pallas.triton")
-if not hasattr(triton, "CompilerParams"):
-    pytest.skip("this JAX is too old for the kernels; the engine does without", allow_module_level=True)
+from taskorder.engine.fused import missing_backend
+
+if missing_backend():
+    pytest.skip(f"{missing_backend()}; the engine does without", allow_module_level=True)
 import jax.numpy as jnp
 
 from taskorder.engine.kernels import conv as conv_kernels

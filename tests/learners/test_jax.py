@@ -34,8 +34,8 @@ def test_many_at_once_equal_one_by_one(digits):
     assert len(fast[0]) == 15
     for one, other in zip(fast, slow, strict=True):
         assert one.keys() == other.keys()
-        for beginning in one:
-            ours, theirs = ([score[:3] for score in found[beginning]] for found in (one, other))
+        for prefix in one:
+            ours, theirs = ([score[:3] for score in scores[prefix]] for scores in (one, other))
             np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
 
 

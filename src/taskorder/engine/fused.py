@@ -3,11 +3,15 @@
 The convolutions with all that follows them are one kernel each; the backward pass of the hidden layer, by far the
 largest, and Adam for its weights are one pass over memory. All other parameters go through gradients and `train.adam`.
 Products are TF32 on the tensor cores, as in the general step, but for the hidden layer's backward pass: float32.
+
+The kernels are written for Pallas's Triton backend, which JAX has deprecated: `missing_backend` says whether this JAX
+has it. Where it does not, or where a first measurement fails, training takes the general step and one line is logged.
 """
 
 from __future__ import annotations
 
 import functools
+import logging
 import time
 from collections.abc import Callable
 from functools import partial
@@ -19,6 +23,11 @@ from jax import Array, lax
 from taskorder.engine.nets import Net, Params, Step, general_cnn
 from taskorder.engine.train import Recipe, State, adam, corrections, cross_entropy, gradient_step, start
 
+logger = logging.getLogger(__name__)
+FIRST_UNKNOWN_JAX = (0, 13)
+"""The kernels are for JAX before this version: 0.12 has the deprecated Triton backend, later ones may not."""
+TRITON_NAMES = ("CompilerParams", "dot", "load", "store")
+"""What the kernels use of it."""
 NETWORKS = 256
 """To measure with."""
 LARGEST_BATCH = 8
@@ -28,8 +37,8 @@ SMALLEST_SIDE = 16
 
 
 def forced_step(input_shape: tuple[int, ...], channels: tuple[int, ...], hidden: int) -> Step:
-    """Training by the kernels; a ValueError if they do not fit such a network."""
-    problem = misfit(input_shape, channels, hidden)
+    """Training by the kernels; a ValueError if they do not fit such a network or this JAX."""
+    problem = misfit(input_shape, channels, hidden) or missing_backend()
     if problem:
         raise ValueError(f"`form` must not be kernels here: {problem}.")
     return kernel_step
@@ -60,6 +69,18 @@ def misfit(input_shape: tuple[int, ...], channels: tuple[int, ...], hidden: int)
         if size & (size - 1) or (name != "side" and size < SMALLEST_SIDE):
             return f"{name} must be a power of two, at least {SMALLEST_SIDE} but for images, got {size}"
     return ""
+
+
+def missing_backend() -> str:
+    """What keeps the kernels from working with this JAX, or nothing."""
+    if jax.__version_info__ >= FIRST_UNKNOWN_JAX:
+        return f"the kernels need JAX before {'.'.join(map(str, FIRST_UNKNOWN_JAX))}, got {jax.__version__}"
+    try:
+        from jax.experimental.pallas import triton
+    except Exception as problem:  # a broken installation may raise anything
+        return f"Pallas's Triton backend cannot be imported ({type(problem).__name__}: {problem})"
+    missing = [name for name in TRITON_NAMES if not hasattr(triton, name)]
+    return f"JAX {jax.__version__} has no {missing[0]} in Pallas's Triton backend" if missing else ""
 
 
 def batch_misfit(inputs: Array, num_convs: int) -> str:
@@ -118,15 +139,19 @@ def _join(rest: Params, w: Array) -> Params:
 def kernels_are_faster(input_shape: tuple[int, ...], num_outputs: int, channels: tuple[int, ...], hidden: int) -> bool:
     """Whether the kernels train such networks faster than gradients do, by measurement; seconds, once a process.
 
-    Whatever fails while measuring (no Triton, an unknown device, too little memory) counts as not faster:
-    `cnn(..., form="kernels")` shows the failure.
+    A JAX without the backend, and whatever fails while measuring (an unknown device, too little memory), count as not
+    faster, and are logged; `cnn(..., form="kernels")` raises them.
     """
-    net = general_cnn(input_shape, num_outputs, channels, hidden)
-    try:
-        times = [_seconds(step, net, input_shape) for step in (kernel_step, partial(gradient_step, net.apply))]
-    except Exception:
-        return False
-    return times[0] < times[1]
+    problem = missing_backend()
+    if not problem:
+        net = general_cnn(input_shape, num_outputs, channels, hidden)
+        try:
+            kernels = _seconds(kernel_step, net, input_shape)
+            return kernels < _seconds(partial(gradient_step, net.apply), net, input_shape)
+        except Exception as failure:
+            problem = f"the first measurement failed ({type(failure).__name__}: {' '.join(str(failure).split())[:200]})"
+    logger.warning("GPU kernels are not used, training takes the general form: %s.", problem)
+    return False
 
 
 def _seconds(step: Callable[..., State], net: Net, input_shape: tuple[int, ...]) -> float:

@@ -36,7 +36,7 @@ def complete(
     finished: Finished | None = None,
     share: Share | None = None,
 ) -> int:
-    """Run and keep what the store lacks of `specs`; how many failed (see `execute.local.complete`).
+    """Run and keep what the store lacks of `specs`; how many failed (see `runs.local.complete`).
 
     run_batch: anything that can be pickled. Arrays that it holds are put once into Ray's object store, and all workers
         of a machine read them in place.

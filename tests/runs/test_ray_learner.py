@@ -89,8 +89,8 @@ def test_the_same_bits_as_here(make):
     there = learn_orders(RayLearner(learner), tasks(), ORDERS, (0, 1), examples=True)
     for one, other in zip(here, there, strict=True):
         assert one.keys() == other.keys()
-        for beginning in one:
-            for ours, theirs in zip(one[beginning], other[beginning], strict=True):
+        for prefix in one:
+            for ours, theirs in zip(one[prefix], other[prefix], strict=True):
                 assert ours[:3] == theirs[:3]
                 np.testing.assert_array_equal(ours.examples, theirs.examples)
 
@@ -134,7 +134,7 @@ def test_a_learner_that_cannot_be_pickled_is_refused():
         RayLearner(learner)
 
 
-def test_beginnings_are_learned_once_and_a_store_is_shared_with_runs_that_do_not_use_ray(tmp_path):
+def test_prefixes_are_learned_once_and_a_store_is_shared_with_runs_that_do_not_use_ray(tmp_path):
     learner = Diary(tmp_path)
     with Store() as store:
         counts = []
@@ -178,7 +178,7 @@ def test_checkpoints_that_are_lost_with_their_machine_are_learned_again(machines
 
 @pytest.mark.slow("ray")
 def test_checkpoints_that_do_not_fit_the_object_store_are_spilled():
-    megabytes = 24  # the store of each machine has 80; 15 beginnings have 360
+    megabytes = 24  # the store of each machine has 80; 15 prefixes have 360
     learner = RayLearner(Diary(megabytes=megabytes))
     models = learner.fit_many([learner.make(0)] * 9, [NAMED[k % 3] for k in range(9)])  # all are held at a time
     assert len(models) * megabytes > 2 * 80
