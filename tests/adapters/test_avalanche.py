@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 import pytest
 
-from taskorder.adapters import avalanche, avalanche_old, settings
+from taskorder.adapters import settings
 from taskorder.adapters.avalanche import reorder_benchmark
 from taskorder.portable import PortableOrder
 
@@ -75,19 +75,19 @@ def test_why_the_number_of_experiences_is_not_used(benchmarks, data):
 
 
 def test_the_old_api_learns_the_groups_in_order(benchmarks, data):
-    made = benchmarks.nc_benchmark(data["train"], data["test"], task_labels=False, **settings(ORDER, "avalanche-old"))
+    made = benchmarks.nc_benchmark(data["train"], data["test"], task_labels=False, **settings(ORDER, "avalanche-nc"))
     assert [labels_of(experience) for experience in made.train_stream] == [set(GROUPS[task]) for task in ORDER.order]
     assert made.classes_order == list(ORDER.class_order)
 
 
 def test_the_old_api_with_equal_sizes_and_classes_left_out(benchmarks, data):
     order = PortableOrder(names=tuple("AB"), order=(1, 0), class_groups=((7, 2), (0, 5)), num_classes=10)
-    values = avalanche_old.settings(order)
+    values = settings(order, "avalanche-nc")
     assert "per_exp_classes" not in values
     made = benchmarks.nc_benchmark(data["train"], data["test"], task_labels=False, **values)
     assert [labels_of(experience) for experience in made.test_stream] == [{0, 5}, {7, 2}]
     with pytest.raises(ValueError, match=r"for Avalanche's new API .* got none with 1, 3, 4, 6, 8, 9"):
-        avalanche.settings(order)
+        settings(order, "avalanche")
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from taskorder.adapters import continuum
+from taskorder import adapters
 from taskorder.portable import PortableOrder
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -25,7 +25,7 @@ def scenario(torchvision):
     def make(order):
         labels = np.tile(np.arange(order.num_classes), 20)
         data = datasets.InMemoryDataset(labels[:, None].astype(float), labels, data_type=TaskType.TENSOR)
-        return ClassIncremental(data, **continuum.settings(order))
+        return ClassIncremental(data, **adapters.settings(order, "continuum"))
 
     return make
 
@@ -65,4 +65,4 @@ def test_tasks_come_in_order_and_labels_in_class_order(scenario):
 def test_classes_left_out_are_refused():
     order = PortableOrder(names=("A", "B"), order=(1, 0), class_groups=((0,), (3,)), num_classes=4)
     with pytest.raises(ValueError, match=r"for Continuum .* got none with 1, 2"):
-        continuum.settings(order)
+        adapters.settings(order, "continuum")

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taskorder.adapters import FRAMEWORKS, facil, libcontinual, mammoth, pycil, renate, settings, usage
+from taskorder.adapters import FRAMEWORKS, settings, usage
 from taskorder.portable import PortableOrder
 
 
@@ -93,7 +93,7 @@ def partitions(draw, max_classes=9):
 def test_mammoth_learns_the_groups_in_order(made):
     order = make(*made)
     targets = np.tile(np.arange(order.num_classes), 3)
-    values = mammoth.settings(order)
+    values = settings(order, "mammoth")
     assert isinstance(values["class_order"], np.ndarray)
     assert mammoth_tasks(values, targets) == [set(group) for group in order.groups_in_order]
 
@@ -101,7 +101,7 @@ def test_mammoth_learns_the_groups_in_order(made):
 def test_mammoth_with_the_class_order_itself_learns_other_tasks():
     """The trap: the permutation and its inverse differ."""
     order = make([[0, 1], [2, 3], [4, 5]], [1, 2, 0])
-    values = mammoth.settings(order)
+    values = settings(order, "mammoth")
     assert values["class_order"].tolist() == [4, 5, 0, 1, 2, 3]
     assert list(order.class_order) == [2, 3, 4, 5, 0, 1]
     wrong = {**values, "class_order": np.array(order.class_order)}
@@ -117,9 +117,9 @@ def test_pycil_learns_the_groups_in_order_or_refuses(made):
     regular = len(sizes) == 1 or (set(sizes[1:-1]) <= {sizes[1]} and sizes[-1] <= sizes[1])
     if not regular:
         with pytest.raises(ValueError, match="one size after the first task for PyCIL"):
-            pycil.settings(order)
+            settings(order, "pycil")
         return
-    values = pycil.settings(order)
+    values = settings(order, "pycil")
     assert values["shuffle"] is False
     assert json.loads(json.dumps(values)) == values
     targets = np.tile(np.arange(order.num_classes), 3)
@@ -132,9 +132,9 @@ def test_facil_learns_the_groups_in_order_or_refuses(made):
     rest = list(order.group_sizes[1:])
     if rest != sorted(rest, reverse=True) or (rest and max(rest) - min(rest) > 1):
         with pytest.raises(ValueError, match="sizes that FACIL cuts"):
-            facil.settings(order)
+            settings(order, "facil")
         return
-    values = facil.settings(order)
+    values = settings(order, "facil")
     assert type(values["class_order"]) is list  # FACIL calls .copy() and .index()
     targets = np.tile(np.arange(order.num_classes), 3)
     assert facil_tasks(values, targets) == [set(group) for group in order.groups_in_order]
@@ -145,26 +145,26 @@ def test_libcontinual_learns_the_groups_in_order_or_refuses(made):
     order = make(*made)
     if len(set(order.group_sizes[1:])) > 1:
         with pytest.raises(ValueError, match="one size after the first task for LibContinual"):
-            libcontinual.settings(order)
+            settings(order, "libcontinual")
         return
-    values = libcontinual.settings(order)
+    values = settings(order, "libcontinual")
     targets = np.tile(np.arange(order.num_classes), 3)
     assert libcontinual_tasks(values, targets) == [set(group) for group in order.groups_in_order]
 
 
-@pytest.mark.parametrize(("module", "tasks"), [(facil, facil_tasks), (libcontinual, libcontinual_tasks)])
-def test_classes_may_be_left_out_where_the_framework_filters_them(module, tasks):
+@pytest.mark.parametrize(("framework", "tasks"), [("facil", facil_tasks), ("libcontinual", libcontinual_tasks)])
+def test_classes_may_be_left_out_where_the_framework_filters_them(framework, tasks):
     order = make([[0, 5], [3, 1]], [1, 0], num_classes=9)
-    assert tasks(module.settings(order), np.arange(9)) == [{3, 1}, {0, 5}]
+    assert tasks(settings(order, framework), np.arange(9)) == [{3, 1}, {0, 5}]
 
 
 def test_facil_gets_a_size_for_the_first_task_only_where_it_needs_one():
-    assert "nc-first-task" not in facil.settings(make([[0, 1, 2], [3, 4], [5, 6]], [0, 1, 2]))
-    assert facil.settings(make([[0], [1, 2], [3, 4]], [0, 1, 2]))["nc-first-task"] == 1
+    assert "nc-first-task" not in settings(make([[0, 1, 2], [3, 4], [5, 6]], [0, 1, 2]), "facil")
+    assert settings(make([[0], [1, 2], [3, 4]], [0, 1, 2]), "facil")["nc-first-task"] == 1
 
 
 def test_training_seeds_go_to_pycil():
-    assert pycil.settings(make([[0], [1]], [1, 0], training_seeds=(1993, 7)))["seed"] == [1993, 7]
+    assert settings(make([[0], [1]], [1, 0], training_seeds=(1993, 7)), "pycil")["seed"] == [1993, 7]
 
 
 def test_task_ids_of_clarena_start_at_one():
@@ -174,7 +174,7 @@ def test_task_ids_of_clarena_start_at_one():
 
 
 def test_renate_takes_groups_and_may_leave_classes_out():
-    assert renate.settings(make([[0, 5], [3]], [1, 0])) == {"class_groupings": [[3], [0, 5]]}
+    assert settings(make([[0, 5], [3]], [1, 0]), "renate") == {"class_groupings": [[3], [0, 5]]}
 
 
 @pytest.mark.parametrize("framework", ["avalanche", "continuum", "mammoth", "pycil"])

@@ -1,4 +1,4 @@
-"""Avalanche 0.6, new API: `class_order[k]` is the original class at position k, and labels stay as they are."""
+"""Avalanche 0.6 benchmarks whose experiences come in another order."""
 
 from __future__ import annotations
 
@@ -6,30 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from taskorder.adapters._classes import every_class
 from taskorder.portable import PortableOrder
-
-
-def settings(order: PortableOrder) -> dict[str, Any]:
-    """Keyword arguments of `class_incremental_benchmark`.
-
-    The number of classes of each experience is always given: `num_experiences` would drop the remainder of a division.
-    """
-    every_class(order, "Avalanche's new API", "the class counts must add up to the data set's; avalanche-old can")
-    return {"class_order": list(order.class_order), "num_classes_per_exp": list(order.group_sizes)}
-
-
-def usage(order: PortableOrder) -> str:
-    """Lines to paste."""
-    values = settings(order)
-    return f"""\
-from avalanche.benchmarks import class_incremental_benchmark
-benchmark = class_incremental_benchmark(
-    {{"train": train, "test": test}},
-    class_order={values["class_order"]},
-    num_classes_per_exp={values["num_classes_per_exp"]},
-)
-"""
 
 
 def reorder_benchmark(benchmark: Any, order: PortableOrder | Sequence[int]) -> Any:

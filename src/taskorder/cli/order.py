@@ -25,7 +25,7 @@ or the same text: the ids that the classes of each task have in the data set.
 
 frameworks (--to):
   avalanche      class_order of class_incremental_benchmark (Avalanche 0.6)
-  avalanche-old  fixed_class_order of nc_benchmark, SplitMNIST, ...
+  avalanche-nc   fixed_class_order of nc_benchmark, SplitMNIST, ...
   continuum      class_order of ClassIncremental
   mammoth        args.class_order, which there is the inverse permutation
   pycil          init_cls and increment, and class_order for utils/data.py
@@ -33,7 +33,7 @@ frameworks (--to):
   libcontinual   task_num, init_cls_num, inc_cls_num and class_order
   renate         class_groupings
   clarena        train_tasks, counted from 1
-With --json, note that JSON keys are text: avalanche-old wants the keys of
+With --json, note that JSON keys are text: avalanche-nc wants the keys of
 per_exp_classes as numbers.
 A re-ordered Avalanche benchmark object:
   from taskorder.adapters.avalanche import reorder_benchmark
