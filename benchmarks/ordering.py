@@ -1,8 +1,8 @@
-"""Finding the best order: ours beside the paper's way (every permutation, the matrix formula with an inverse).
+"""Finding the best order: taskorder beside the paper's way (the matrix formula for every permutation).
 
 python benchmarks/ordering.py                 # all sections but the two of sizes
 python benchmarks/ordering.py sizes           # how many tasks can be proven in 1 s (about five minutes)
-python benchmarks/ordering.py sizes60         # seconds at the sizes that an earlier trial proved in 60 s
+python benchmarks/ordering.py sizes60         # seconds that a proof takes at larger sizes, at most 60
 python benchmarks/ordering.py listing moves   # only some sections
 """
 
@@ -36,7 +36,7 @@ BEST_KNOWN = Path(__file__).parent / "best_known.json"
 
 
 def baseline(similarity: np.ndarray) -> float:
-    """The authors' way: permute both matrices, invert I + U, take the trace, for every permutation."""
+    """The paper's way: permute both matrices, invert I + U, take the trace, for every permutation."""
     size = len(similarity)
     output = np.ones((size, size))
     best = math.inf
@@ -56,9 +56,9 @@ def problem_of(similarity: np.ndarray, output: np.ndarray | None = None) -> Prob
 
 
 def proof_of(similarity: np.ndarray, limit: float = 600.0, output: np.ndarray | None = None):
-    """The whole way to a proven optimum, as `solve` goes it: search, then branch and bound."""
+    """A proven optimum as `solve` finds it: search, then branch and bound."""
     problem = problem_of(similarity, output)
-    if problem.size <= MAX_UNCOMPILED:  # solve would list these; here the proof is the point
+    if problem.size <= MAX_UNCOMPILED:  # solve lists these; here the proof is measured
         return prove(problem, rules.ascending(similarity.sum(axis=0), problem.precedes), Clock(limit))
     return minimize(problem, seed=0, clock=Clock(limit))
 
@@ -79,15 +79,15 @@ def listing() -> list[dict]:
 
 
 def proof() -> list[dict]:
-    """Proven optimum against the paper's way; the same matrix where that is affordable, a smaller one where not."""
+    """Proven optimum against the paper's way, on fewer tasks where every permutation would take too long."""
     rows = []
     base = {size: seconds(lambda size=size: baseline(factor(size, 0.3, 4 * size)), 1)[0] for size in (7, 8)}
     cases = [("factor .3", factor(8, 0.3, 32), 8), ("chain .5", chain(8, 0.5), 8),
              ("factor .3", factor(20, 0.3, 80), 7), ("factor .3", factor(26, 0.3, 104), 8)]  # fmt: skip
     for name, matrix, size in cases:
-        ours, found = seconds(lambda matrix=matrix: proof_of(matrix), 5)
-        rows.append({"matrix": name, "P": len(matrix), "ours ms": 1e3 * ours, "nodes": found.nodes,
-                     "proven": found.complete,
+        ours, proof = seconds(lambda matrix=matrix: proof_of(matrix), 5)
+        rows.append({"matrix": name, "P": len(matrix), "ours ms": 1e3 * ours, "nodes": proof.nodes,
+                     "proven": proof.complete,
                      "paper's way at": f"P = {size}", "s": base[size], "ratio": base[size] / ours})  # fmt: skip
     return rows
 
@@ -105,16 +105,16 @@ def moves() -> list[dict]:
         now = state(problem, order)
         cost, scratch = np.empty(size), [np.empty(size), np.empty(1), np.empty(1)]
 
-        def every_place(problem=problem, now=now, cost=cost, scratch=scratch, size=size) -> None:
-            for visit in range(size):
-                price(visit, now.error, now.order, now.pos, now.v, now.f, problem.C, now.A, now.Phi, problem.precedes,
+        def every_position(problem=problem, now=now, cost=cost, scratch=scratch, size=size) -> None:
+            for task in range(size):
+                price(task, now.error, now.order, now.pos, now.v, now.f, problem.C, now.A, now.Phi, problem.precedes,
                       cost, *scratch)  # fmt: skip
 
         def evaluate(problem=problem, order=order) -> None:
             for _ in range(20):
                 order_error(problem.e, problem.r.copy(), problem.h.copy(), problem.C, problem.G, order)
 
-        candidate = seconds(every_place, 5)[0] / size**2
+        candidate = seconds(every_position, 5)[0] / size**2
         evaluation = seconds(evaluate, 5)[0] / 20
         rows.append({"P": size, "ns/candidate": 1e9 * candidate, "full evaluation us": 1e6 * evaluation,
                      "ratio": evaluation / candidate})  # fmt: skip
@@ -138,42 +138,47 @@ FAMILIES = {
     "factor .3 k=P/2+1": lambda P, s: factor(P, 0.3, P // 2 + 1, s),
     "factor .6 k=P/2+1": lambda P, s: factor(P, 0.6, P // 2 + 1, s),
 }
-TRIAL = {  # search.md: largest P proven for all seeds in 1 s / 60 s; signed matrices are in trial.py
-    "factor .1 k=P/2+1": (20, 26), "factor .3 k=P/2+1": (26, 32), "factor .6 k=P/2+1": (20, 24),
-    "factor .1 k=4P": (16, 18),
-    "factor .3 k=4P": (22, 22), "chain .8": (24, 26), "chain .5": (12, 14), "ring .8": (18, 24), "ring .6": (14, 17),
-    "tree .6": (20, 24), "leaves .8": (13, 15), "clusters": (20, 20),
-    "general Co, rank P": (11, 12),
+FIRST_SIZES = {
+    "factor .1 k=P/2+1": 20, "factor .3 k=P/2+1": 26, "factor .6 k=P/2+1": 20, "factor .1 k=4P": 16,
+    "factor .3 k=4P": 22, "chain .8": 24, "chain .5": 12, "ring .8": 18, "ring .6": 14, "tree .6": 20, "leaves .8": 13,
+    "clusters": 20, "general Co, rank P": 11,
 }  # fmt: skip
+"""Where `sizes` starts to look for the largest P; 12 for the other families."""
+SIZES60 = {
+    "factor .1 k=P/2+1": 26, "factor .3 k=P/2+1": 32, "factor .6 k=P/2+1": 24, "factor .1 k=4P": 18,
+    "factor .3 k=4P": 22, "chain .8": 26, "chain .5": 14, "ring .8": 24, "ring .6": 17, "tree .6": 24, "leaves .8": 15,
+    "clusters": 20, "general Co, rank P": 12,
+}  # fmt: skip
+"""Sizes of `sizes60`, by family."""
 
 
 def sizes() -> list[dict]:
     """Largest P that is proven within 1 s, for three seeds."""
     rows: list[dict] = []
     for name, make in FAMILIES.items():
-        goal = TRIAL.get(name, (12, 14))[0]
-        took = proven_within(make, goal, 1.0, 3)
+        start = FIRST_SIZES.get(name, 12)
+        took = proven_within(make, start, 1.0, 3)
         if took is None:  # somewhere between what is proven and what is not
-            size, took, beyond = 8, 0.0, goal
+            size, took, beyond = 8, 0.0, start
             while beyond - size > 1:
                 middle = (size + beyond) // 2
-                found = proven_within(make, middle, 1.0, 3)
-                size, took, beyond = (size, took, middle) if found is None else (middle, found, beyond)
+                more = proven_within(make, middle, 1.0, 3)
+                size, took, beyond = (size, took, middle) if more is None else (middle, more, beyond)
         else:
-            size, more = goal, took
+            size, more = start, took
             while more is not None:
                 more = proven_within(make, size + 1, 1.0, 3)
                 size, took = (size, took) if more is None else (size + 1, more)
-        row = {"matrix": name, "P": size, "slowest seed s": took, "trial": TRIAL.get(name, ("", ""))[0]}
+        row = {"matrix": name, "P": size, "slowest seed s": took}
         rows.append(row)
         show(f"(so far) {name}", [row])
     return rows
 
 
 def sizes60() -> list[dict]:
-    """Seconds to prove, at the size that the trial reached in 60 s, for each of three seeds; at most 60."""
+    """Seconds that a proof takes at the sizes SIZES60, for each of three seeds; at most 60."""
     rows: list[dict] = []
-    for name, (_, size) in TRIAL.items():
+    for name, size in SIZES60.items():
         row: dict = {"matrix": name, "P": size}
         for seed in range(3 if "factor" in name or name[:2] in ("cl", "si", "ge") else 1):  # graphs are not random
             took = proven_within(lambda P, _, s=seed, make=FAMILIES[name]: make(P, s), size, 60.0, 1)
@@ -191,9 +196,9 @@ def proven_within(make, size: int, limit: float, num_seeds: int) -> float | None
         made = make(size, seed)
         matrix, output = made if isinstance(made, tuple) else (made, None)
         start = time.perf_counter()
-        found = proof_of(matrix, limit, output)
+        proof = proof_of(matrix, limit, output)
         slowest = max(slowest, time.perf_counter() - start)
-        if not found.complete or slowest > limit:
+        if not proof.complete or slowest > limit:
             return None
     return slowest
 
@@ -275,10 +280,10 @@ def growth() -> list[dict]:
 
 
 def compilation() -> list[dict]:
-    """A first solve, then a hard one (20 in clusters), and one of 1000 tasks (factor .3 k=P/2+1) in another process."""
+    """Seconds of a first solve with an empty and a full cache of kernels, and the peak memory of the process."""
     rows = [{"cache": "empty"}, {"cache": "full"}]
     for matrices, *names in (
-        ("chain(12, 0.8), clusters(20, 2)", "first solve s", "then a hard one s", "peak MB"),
+        ("chain(12, 0.8), clusters(20, 2)", "chain of 12 tasks s", "then clusters of 20 tasks s", "peak MB"),
         ("factor(1000, 0.3, 501),", "1000 tasks s", "1000 tasks MB"),
     ):
         code = (
@@ -309,7 +314,7 @@ def main() -> None:
     print(" · ".join(f"{key} {value}" for key, value in header().items()))
     proof_of(chain(12, 0.8))  # warm-up: compile or load every kernel
     proof_of(chain(10, 0.5), output=factor(10, 0.6, 40))
-    proof_of(clusters(20, 2))  # hard enough for what nodes share to be kept
+    proof_of(clusters(20, 2))  # enough nodes for tables of bounds
     all_errors(problem_of(chain(5, 0.5)))
     for name in chosen:
         rows = SECTIONS[name]()
