@@ -155,7 +155,7 @@ READERS = {
         ["status"],
         ["export", "-o", "table.csv"],
         ["export", "-o", "table.csv.gz", "--whole"],
-        ["report", "--set", "7", "-o", "page.html"],
+        ["report", "--task-set", "7", "-o", "page.html"],
         ["audit", "--where", "set=7"],
     ),
     "failed": (["status", "--json"],),

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from taskorder.cli import Parser, run_parsed
-from taskorder.cli.inputs import called
 from taskorder.cli.output import INTERRUPTED, say
 
 if TYPE_CHECKING:
@@ -91,10 +90,9 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
         raise ValueError(f"`--results` must be a folder, got the file {args.results}.")
     settings = dict(_setting(text) for text in args.settings)
     try:
-        with called(settings="--set", partial="--partial", again="--again"):
-            for name in names:
-                config_of(name, args.quick, settings)  # all settings are checked before anything runs
-            figures, files, interrupted = _figures(args, names, settings)
+        for name in names:
+            config_of(name, args.quick, settings)  # all settings are checked before anything runs
+        figures, files, interrupted = _figures(args, names, settings)
     except OSError as problem:
         raise ValueError(f"`--results` must be a folder that can be written, got {problem}.") from None
     if interrupted:

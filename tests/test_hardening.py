@@ -64,7 +64,7 @@ WRITING = {
     "report on an audit": ["report", "audit é.json", "-o", "out/audit.html"],
     "export": ["export", "store é.sqlite", "-o", "out/runs.csv"],
     "export packed": ["export", "store é.sqlite", "-o", "out/runs.csv.gz"],
-    "export a similarity": ["export", "store é.sqlite", "-o", "out/set.npz", "--similarity", "0"],
+    "export a similarity": ["export", "store é.sqlite", "-o", "out/set.npz", "--task-set", "0"],
     "export whole": ["export", "store é.sqlite", "-o", "out/whole.csv.gz", "--whole"],
     "reproduction --report": ["reproduction", "--results", "results é", "--report", "out/REPRODUCTION.md"],
     "reproduction": ["reproduction", "fig6b", "--quick", "--results", "out/figures"],

@@ -8,9 +8,9 @@ import pytest
 
 import taskorder
 from reproduction.running import reproduce
-from taskorder.cli.inputs import called
+from taskorder.cli import build_parser, main
+from taskorder.cli.options import option_names, with_option_names
 from taskorder.learners.named import named_learner
-from taskorder.runs.store import StoreError
 
 PACKAGE = Path(taskorder.__file__).parent
 OPTION = re.compile(r"(?<![\w-])--[a-z]")
@@ -29,7 +29,7 @@ def options_in_refusals(text):
 
 
 def test_the_library_names_no_option():
-    library = [path for path in PACKAGE.rglob("*.py") if "cli" not in path.parts]
+    library = [path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] != "cli"]
     assert len(library) > 150
     assert {path.name: found for path in library if (found := options_in_refusals(path.read_text()))} == {}
 
@@ -42,7 +42,7 @@ def test_what_counts_as_an_option():
 
 def test_the_library_names_its_parameters(tmp_path):
     for call, message in (
-        (lambda: named_learner("magic", []), "`name` must be mlp, cnn, sklearn:CLASS"),
+        (lambda: named_learner("magic", []), "`learner` must be mlp, cnn, sklearn:CLASS"),
         (lambda: reproduce("fig2b", tmp_path, partial=True), "`partial` must come without `again`, with one of: fig1c"),
         (lambda: reproduce("fig2b", tmp_path, settings={"x": "1"}), "`settings` must name a setting, got 'x'"),
     ):
@@ -50,11 +50,26 @@ def test_the_library_names_its_parameters(tmp_path):
             call()
 
 
-def test_called_leaves_other_errors_alone():
-    with pytest.raises(StoreError, match="`store` must open"), called(store="INPUT"):
-        raise StoreError("`store` must open")
-    with (
-        pytest.raises(ValueError, match="`INPUT` must open, `--set` too, the `other` not"),
-        called(store="INPUT", number="--set"),
-    ):
-        raise ValueError("`store` must open, `number` too, the `other` not")
+def names_of(*argv):
+    parser = build_parser()
+    return option_names(parser, parser.parse_args(argv))
+
+
+def test_arguments_of_a_command_are_shown_as_options():
+    names = names_of("plan", "digits")
+    assert names["name_or_path"] == "DATA"
+    assert names["learner"] == "--learner"
+    assert names["cpus"] == "--cpus-per-worker"
+    assert with_option_names("`cpus` must fit, `learner` too, the `other` not, nor budget.", names) == (
+        "`--cpus-per-worker` must fit, `--learner` too, the `other` not, nor budget."
+    )
+    assert names_of("report", "store.sqlite")["task_set"] == "--task-set"
+    assert names_of("data", "get", "digits")["folder"] == "--folder"
+
+
+def test_a_file_that_has_the_name_of_an_option_keeps_it(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["solve", "seed"]) == 2
+    assert "`seed` must" in capsys.readouterr().err
+    assert main(["solve", "--demo", "--seed", "-1"]) == 2
+    assert "`--seed` must" in capsys.readouterr().err

@@ -127,7 +127,7 @@ def test_a_damaged_record_is_refused_or_another_valid_one(made, data):
         ({"num_classes": 5}, "`num_classes` must be above the highest class id 5, got 5"),
         ({"class_names": [["a"], ["b"], ["c"]]}, "`class_names` must name each class"),
         ({"predicted_error": float("inf")}, "`predicted_error` must be a finite number or null, got inf"),
-        ({"training_seeds": [-1]}, "`seed` must be a nonnegative integer, got -1"),
+        ({"training_seeds": [-1]}, "`training_seeds` must be a nonnegative integer, got -1"),
         ({"order_seed": "5"}, "`order_seed` must hold values of type int, got '5'"),
         ({"versions": ["1"]}, "`versions` must map packages to versions"),
     ],

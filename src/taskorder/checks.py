@@ -216,11 +216,11 @@ def seconds_limit(value: float | None, name: str = "time_limit") -> float:
     return seconds
 
 
-def seed_number(value: int) -> int:
-    """A nonnegative integer seed."""
+def seed_number(value: int, name: str = "seed") -> int:
+    """A nonnegative integer seed; `name` is what the message calls it."""
     seed = whole(value)
     if seed is None or seed < 0:
-        raise ValueError(f"`seed` must be a nonnegative integer, got {value!r}.")
+        raise ValueError(f"`{name}` must be a nonnegative integer, got {value!r}.")
     return seed
 
 

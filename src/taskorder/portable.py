@@ -190,9 +190,11 @@ def _check(order: PortableOrder) -> None:
     if error is not None and (type(error) not in (int, float) or not abs(error) <= sys.float_info.max):
         raise ValueError(f"`predicted_error` must be a finite number or null, got {error!r}.")
     _all(order.training_seeds, int, "training_seeds")
-    for seed in (*order.training_seeds, *(() if order.order_seed is None else (order.order_seed,))):
-        _all((seed,), int, "order_seed")
-        seed_number(seed)
+    for seed in order.training_seeds:
+        seed_number(seed, "training_seeds")
+    if order.order_seed is not None:
+        _all((order.order_seed,), int, "order_seed")
+        seed_number(order.order_seed, "order_seed")
     if not isinstance(order.versions, Mapping):
         raise ValueError(f"`versions` must map packages to versions, got {order.versions!r}.")
     _all((*order.versions, *order.versions.values()), str, "versions")

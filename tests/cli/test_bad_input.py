@@ -44,7 +44,7 @@ BAD_OPTIONS = {
     "few weights": (["--weights", "1,2"], "weights"),
     "negative weights": (["--weights", "A=-1"], "weights"),
     "unknown weight": (["--weights", "Q=2"], "'Q'"),
-    "missing output": (["--output", "nowhere.csv"], "no such file"),
+    "missing output": (["--output-similarity", "nowhere.csv"], "no such file"),
     "demo and file": (["--demo"], "not both"),
     "unknown option": (["--fast"], "--fast"),
     "short option": (["--out", "x.csv"], "--out"),
@@ -95,7 +95,7 @@ def test_output_with_other_names(tmp_path, capsys):
     path, output = tmp_path / "good.csv", tmp_path / "output.csv"
     path.write_text(GOOD)
     output.write_text(GOOD.replace("C", "D"))
-    assert "same tasks as the similarity file" in refused(capsys, ["solve", str(path), "--output", str(output)])
+    assert "same tasks as FILE" in refused(capsys, ["solve", str(path), "--output-similarity", str(output)])
 
 
 def test_ambiguous_before(tmp_path, capsys):
@@ -104,7 +104,7 @@ def test_ambiguous_before(tmp_path, capsys):
     assert "2 ways" in refused(capsys, ["solve", str(path), "--before", "a:b:c"])
 
 
-@pytest.mark.parametrize("argv", [["solve"], ["compare"], ["draw"], ["solve", "-", "--output", "-"]])
+@pytest.mark.parametrize("argv", [["solve"], ["compare"], ["draw"], ["solve", "-", "--output-similarity", "-"]])
 def test_missing_arguments(argv, capsys):
     problem = refused(capsys, argv)
     assert len(argv) > 1 or argv == ["draw"] or f"taskorder {argv[0]} --help" in problem

@@ -111,8 +111,8 @@ def test_every_option_reaches_the_solver(table, tmp_path, calls, capsys):
     back = [4, 3, 2, 1, 0]
     write_similarity(output, co[np.ix_(back, back)], NAMES[::-1])
     plan = plan_of(
-        capsys, "solve", table, "--rule", "greedy", "--output", str(output), "--weights", "1,2,1,1,1", "--before",
-        "cats:a:b", "--before", "a:b:dogs", "--first", "cats", "--last", "dogs", "--learned", '"x, y"',
+        capsys, "solve", table, "--rule", "greedy", "--output-similarity", str(output), "--weights", "1,2,1,1,1",
+        "--before", "cats:a:b", "--before", "a:b:dogs", "--first", "cats", "--last", "dogs", "--learned", '"x, y"',
         "--time-limit", "3", "--seed", "7", "--no-repair",
     )  # fmt: skip
     (args, options), *more = calls

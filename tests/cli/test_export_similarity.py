@@ -33,7 +33,7 @@ def store(tmp_path):
 
 
 def test_a_table_ready_for_plan(store, tmp_path, capsys):
-    assert main(["export", str(store), "-o", str(tmp_path / "s.csv"), "--similarity", "0"]) == 0
+    assert main(["export", str(store), "-o", str(tmp_path / "s.csv"), "--task-set", "0"]) == 0
     matrix, names = read_similarity(tmp_path / "s.csv")
     assert names == ("cat-ship", "frog-truck")
     # 1 - (0.5 + 0.2) / 2 with one seed, 1 - 0.3 with the other
@@ -45,27 +45,27 @@ def test_a_table_ready_for_plan(store, tmp_path, capsys):
 
 def test_bad_requests_are_named(store, tmp_path, capsys):
     out = ["-o", str(tmp_path / "s.csv")]
-    assert main(["export", str(store), *out, "--similarity", "2"]) == 2
-    assert "`--similarity` must name a finished task set, got 2. Sets: 0 to 4." in capsys.readouterr().err
+    assert main(["export", str(store), *out, "--task-set", "2"]) == 2
+    assert "`--task-set` must name a finished task set, got 2. Sets: 0 to 4." in capsys.readouterr().err
     with Store(store) as more:
         spec = RunSpec("neural.orders.2", {"net": "cnn", "set": 4, "seed": 0})
         more.put([spec], [result([[0, 1.0], [1.0, 0]])], 1.0)
-    assert main(["export", str(store), *out, "--similarity", "4"]) == 2
+    assert main(["export", str(store), *out, "--task-set", "4"]) == 2
     assert "needs a store with one config" in capsys.readouterr().err
-    assert main(["export", str(store), *out, "--similarity", "0", "--by", "1%"]) == 2
+    assert main(["export", str(store), *out, "--task-set", "0", "--by", "1%"]) == 2
     assert "`--by` must be measured by the run, got 1%. Measured: curvature, test." in capsys.readouterr().err
-    assert main(["export", str(store), *out, "--similarity", "0", "--by", ""]) == 2
+    assert main(["export", str(store), *out, "--task-set", "0", "--by", ""]) == 2
     assert "`--by` must be measured by the run" in capsys.readouterr().err
     assert main(["export", str(store), *out, "--raw"]) == 2
-    assert "`--by` and `--raw` must come with --similarity SET." in capsys.readouterr().err
+    assert "`--by` and `--raw` must come with --task-set N." in capsys.readouterr().err
     assert not (tmp_path / "s.csv").exists()
     (tmp_path / "s.xls").write_text("old")
-    assert main(["export", "no.sqlite", "-o", str(tmp_path / "s.xls"), "--similarity", "0"]) == 2
+    assert main(["export", "no.sqlite", "-o", str(tmp_path / "s.xls"), "--task-set", "0"]) == 2
     assert "`--output` must end in .csv, .tsv, .json or .npz, got 's.xls'." in capsys.readouterr().err
     assert (tmp_path / "s.xls").read_text() == "old"
 
 
-@pytest.mark.parametrize("more", [(), ("--similarity", "0"), ("--whole",)])
+@pytest.mark.parametrize("more", [(), ("--task-set", "0"), ("--whole",)])
 def test_no_export_takes_the_place_of_its_store(store, capsys, more):
     named = store.with_name("s.json" if "--whole" in more else "s.csv")
     store.rename(named)
@@ -95,5 +95,5 @@ def test_runs_are_counted_in_words(tmp_path, capsys):
     ],
 )
 def test_what_was_measured(store, tmp_path, options, wanted):
-    assert main(["export", str(store), "-o", str(tmp_path / "s.csv"), "--similarity", "0", *options]) == 0
+    assert main(["export", str(store), "-o", str(tmp_path / "s.csv"), "--task-set", "0", *options]) == 0
     np.testing.assert_allclose(read_similarity(tmp_path / "s.csv")[0], wanted)

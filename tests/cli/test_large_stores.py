@@ -66,7 +66,7 @@ def peak(words):
         (store_of_one_config, ("status", "--json")),
         (store_of_one_config, ("export", "-o", "out.csv.gz", "--whole")),
         (store_of_one_config, ("audit", "--where", "set=2")),
-        (store_of_one_config, ("report", "--set", "2", "-o", "out.html")),
+        (store_of_one_config, ("report", "--task-set", "2", "-o", "out.html")),
     ],
 )
 @pytest.mark.slow("memory")

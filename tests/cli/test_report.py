@@ -92,10 +92,10 @@ def test_output_similarity_visits_and_learned():
 def test_transfer_tables():
     ratios = (1 - TABLE) ** 2
     write_similarity("ratios.csv", ratios, NAMES)
-    assert main(["report", "ratios.csv", "--transfer"]) == 0
+    assert main(["report", "ratios.csv", "--ratios"]) == 0
     found = numbers_in()
     np.testing.assert_allclose(found["similarity"], TABLE, atol=1e-12)
-    assert any("transfer ratios" in note for note in found["plan"]["notes"])
+    assert any("loss ratios" in note for note in found["plan"]["notes"])
 
 
 def test_a_plan_with_and_without_its_matrix(capsys):
@@ -216,18 +216,18 @@ def store():
 
 
 def test_a_run_store(store, capsys):
-    assert main(["report", store, "--set", "1"]) == 0
+    assert main(["report", store, "--task-set", "1"]) == 0
     found = numbers_in()
     assert found["kind"] == "runs"
     assert found["set"] == 1
     assert len(found["accuracy"]) == 6
     os.remove("report.html")
     capsys.readouterr()
-    assert "Sets: 0 to 1" in refused(capsys, store, "--set", "2")
+    assert "Sets: 0 to 1" in refused(capsys, store, "--task-set", "2")
     assert "`--first` must be left out for a run store" in refused(capsys, store, "--first", "cats")
     assert "`--similarity` must be left out" in refused(capsys, store, "--similarity", "table.csv")
     said = refused(capsys, store, "--where", "set=0")
-    assert "`--where` must be left out for a run store, got 'set=0'. Choose a task set with --set." in said
+    assert "`--where` must be left out for a run store, got 'set=0'. Choose a task set with --task-set." in said
 
 
 def test_bad_inputs_get_one_line(capsys, here):
@@ -245,7 +245,7 @@ def test_bad_inputs_get_one_line(capsys, here):
     assert "got an order.json, which has no errors. Give its plan." in refused(capsys, "order.json")
     assert "--demo" in refused(capsys)
     assert "not both" in refused(capsys, "table.csv", "--demo")
-    assert "`--set` must be left out for a matrix" in refused(capsys, "table.csv", "--set", "0")
+    assert "`--task-set` must be left out for a matrix" in refused(capsys, "table.csv", "--task-set", "0")
     assert "`--rule` must be one of" in refused(capsys, "table.csv", "--rule", "nonsense")
     assert "known task" in refused(capsys, "table.csv", "--first", "nobody")
 

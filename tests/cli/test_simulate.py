@@ -78,7 +78,7 @@ def test_same_seed_same_output(table, capsys):
 def test_an_output_similarity_counts(table, tmp_path, capsys):
     output = tmp_path / "output.npy"
     np.save(output, np.eye(3))
-    main(["simulate", table, "--order", "cats,owls,dogs", "--output", str(output), *FEW, "--json"])
+    main(["simulate", table, "--order", "cats,owls,dogs", "--output-similarity", str(output), *FEW, "--json"])
     found = json.loads(capsys.readouterr().out)
     assert found["closed_form"] == pytest.approx(final_error(chain(3, 0.6), [0, 2, 1], np.eye(3)))
 

@@ -45,7 +45,7 @@ def test_losses_with_a_table_of_chance(file, capsys):
     assert found["order"] == list(wanted.order)
     assert found["error"] == pytest.approx(wanted.error)
     assert found["similarity_digest"] == wanted.similarity_digest
-    assert found["notes"][0] == "similarity from the transfer losses in the file"
+    assert found["notes"][0] == "similarity from the losses in the file"
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_losses_with_numbers_of_chance(file, capsys, chance, table):
 
 
 def test_ratios(file, capsys):
-    found = plan(capsys, file("ratios.csv", LOSSES), "--transfer")
+    found = plan(capsys, file("ratios.csv", LOSSES), "--ratios")
     assert found["error"] == pytest.approx(expected(similarity_from_loss_ratios(LOSSES)).error)
     assert found["repair"] is None  # an asymmetric table is what is wanted here
 
@@ -74,15 +74,15 @@ def test_compare_reads_the_same_tables(file, capsys):
     found = plan(capsys, losses, "--losses", "--chance", "0.7", command="compare")
     best = plan(capsys, losses, "--losses", "--chance", "0.7")
     assert found["best"] == pytest.approx(best["error"])
-    assert found["notes"][0] == "similarity from the transfer losses in the file"
+    assert found["notes"][0] == "similarity from the losses in the file"
 
 
 def test_similarities_below_minus_one_are_taken_as_minus_one_and_said(file, capsys):
     ratios = LOSSES.copy()
     ratios[0, 3] = ratios[3, 0] = 9.0
-    found = plan(capsys, file("ratios.csv", ratios), "--transfer")
+    found = plan(capsys, file("ratios.csv", ratios), "--ratios")
     assert found["notes"][1] == "1 pair of tasks with similarity below -1: taken as -1"
-    assert main(["solve", file("ratios.csv", ratios), "--transfer"]) == 0
+    assert main(["solve", file("ratios.csv", ratios), "--ratios"]) == 0
     assert "taken as -1" in capsys.readouterr().out
 
 
@@ -92,16 +92,16 @@ def test_similarities_below_minus_one_are_taken_as_minus_one_and_said(file, caps
         (LOSSES, ["--losses"], "`--losses` must come with --chance, got none. Give a file, or a number: 0.693 (log 2)"),
         (ACCURACY, ["--accuracy"], "or a number: 0.5 for two equal classes"),
         (LOSSES, ["--chance", "0.7"], "`--chance` must come with --losses or --accuracy, got neither"),
-        (LOSSES, ["--transfer", "--chance", "0.7"], "`--chance` must come with --losses or --accuracy"),
+        (LOSSES, ["--ratios", "--chance", "0.7"], "`--chance` must come with --losses or --accuracy"),
         (LOSSES, ["--losses", "--chance", "0.7,0.7"], "`--chance` must be one number or 4, one a task, got 2"),
         (LOSSES, ["--losses", "--chance", "0"], "`--chance` must be above 0, got 0"),
         (LOSSES, ["--losses", "--chance", "nan"], "`--chance` must be finite"),
         (LOSSES, ["--losses", "--chance", "nowhere.csv"], "no such file"),
-        (-LOSSES, ["--losses", "--chance", "1"], "`losses` must be at least 0, got -1"),
-        (-LOSSES, ["--transfer"], "`ratios` must be at least 0"),
+        (-LOSSES, ["--losses", "--chance", "1"], "`--losses` must be at least 0, got -1"),
+        (-LOSSES, ["--ratios"], "`--ratios` must be at least 0"),
         (100 * ACCURACY, ["--accuracy", "--chance", "0.5"], "from 0 to 1, got 100. Divide percentages by 100."),
         (ACCURACY, ["--accuracy", "--chance", "1"], "`--chance` must be at least 0 and below 1, got 1"),
-        (LOSSES, ["--losses", "--transfer"], "not allowed with"),
+        (LOSSES, ["--losses", "--ratios"], "not allowed with"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_one_line(file, capsys, table, options, message):
@@ -118,5 +118,5 @@ def test_a_table_of_chance_for_other_tasks(file, capsys):
     assert "`--chance` must have 4 rows like FILE, got 3" in capsys.readouterr().err
     assert main(["solve", losses, "--losses", "--chance", file("c.csv", CHANCE, ["a", "dogs", "owls", "cars"])]) == 2
     assert "must name the same tasks" in capsys.readouterr().err
-    assert main(["solve", "--demo", "--transfer"]) == 2
-    assert "`--transfer` must come with a FILE, got --demo" in capsys.readouterr().err
+    assert main(["solve", "--demo", "--ratios"]) == 2
+    assert "`--ratios` must come with a FILE, got --demo" in capsys.readouterr().err

@@ -312,7 +312,7 @@ READERS = {
             "solve --accuracy", ".csv", text_tables, TEXT,
             command("solve", "FILE", "--accuracy", "--chance", "0.05,0.1,0.05", *FAST), 5, foreign=1,
         ),
-        Reader("solve --transfer", ".json", json_tables, JSON, command("solve", "FILE", "--transfer", *FAST), 5),
+        Reader("solve --ratios", ".json", json_tables, JSON, command("solve", "FILE", "--ratios", *FAST), 5),
         Reader("compare", ".json", json_tables, JSON, command("compare", "FILE", *FAST), 10),
         Reader("run config", ".toml", configs, TEXT, run_config),
         Reader("pilot spec", ".toml", specs, TEXT, pilot_spec),
@@ -334,7 +334,7 @@ READERS = {
         Reader("export", ".sqlite", stores, STORE, command("export", "FILE", "-o", "FOLDER/out.csv"), 10),
         Reader(
             "export --similarity", ".sqlite", stores, STORE,
-            command("export", "FILE", "-o", "FOLDER/out.csv", "--similarity", "0"), 10,
+            command("export", "FILE", "-o", "FOLDER/out.csv", "--task-set", "0"), 10,
         ),
         Reader(
             "export --whole", ".sqlite", stores, STORE,

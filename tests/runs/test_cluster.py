@@ -55,7 +55,10 @@ def test_a_worker_that_does_not_fit_this_machine(fake):
     ray = fake(FakeRay(0))
     with connected(LOCAL, Share(cpus=2)):
         assert ray.calls == ["init"]
-    with pytest.raises(ValueError, match="`share` must fit this machine, got 3 CPUs"), connected(LOCAL, Share(cpus=3)):
+    with (
+        pytest.raises(ValueError, match="`cpus` and `gpus` must fit this machine, got 3 CPUs"),
+        connected(LOCAL, Share(cpus=3)),
+    ):
         pytest.fail("connected")
     assert ray.calls[-2:] == ["init", "shutdown"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from taskorder.cli.auditing import add_audit, audited
+from taskorder.cli.options import add_audit, audited
 from taskorder.cli.output import page
 
 if TYPE_CHECKING:

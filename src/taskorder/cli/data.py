@@ -9,7 +9,6 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from taskorder.cli.inputs import called
 from taskorder.cli.output import BAD_INPUT, INTERRUPTED, page, say
 
 if TYPE_CHECKING:
@@ -65,8 +64,7 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     """The exit code and what to print."""
     from taskorder.datasets.sources import data_folder
 
-    with called(folder="--folder"):
-        code, text = args.work(args, data_folder() if args.folder is None else Path(args.folder))
+    code, text = args.work(args, data_folder() if args.folder is None else Path(args.folder))
     return int(code), str(text)
 
 

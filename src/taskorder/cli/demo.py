@@ -9,7 +9,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from taskorder.cli.inputs import called
 from taskorder.cli.output import CANNOT_WRITE, INTERRUPTED, output_file, page, say
 from taskorder.files import whole_file
 
@@ -80,8 +79,7 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     from taskorder.cli.progress import Watcher
     from taskorder.planning.plan import plan
 
-    with called(seed="--seed"):
-        seed_number(args.seed)
+    seed_number(args.seed)
     tasks = digit_tasks()
     learner = _learner(tasks)
     try:

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from taskorder.cli.inputs import FILES, called
+from taskorder.cli.options import FILES
 from taskorder.cli.output import say, write
 
 PORT = 8321
@@ -62,8 +62,7 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
         from taskorder.tables.reading import read_similarity
 
         start = plans.matrix_payload(*read_similarity(args.file), _source(args.file))
-    with called(port="--port"):
-        listening = server.listen(args.port)
+    listening = server.listen(args.port)
     token = server.new_token()
     with listening:
         address = server.address_of(listening, token)

@@ -35,21 +35,21 @@ the same order however the runs went.
   chance    the loss to expect with shuffled labels
 The other columns are the settings of the run.
 
-FILE ends in .csv, .csv.gz or .parquet. With --similarity it holds the
+FILE ends in .csv, .csv.gz or .parquet. With --task-set it holds the
 similarity of the tasks of one set instead (mean over seeds); it ends in .csv,
 .tsv, .json or .npz and is ready for `taskorder solve`. --by says how it was
 measured, one of the `similarities` of the run: test (how the networks of
 single tasks do on the others' test data), train, a share of the training data
 like 1%, or curvature (over its largest entry: good for paths, not for errors).
 --raw writes what was measured, row A to column B, not symmetric: losses over
-chance, for `taskorder solve --transfer`, or -g.H.g for curvature.
+chance, for `taskorder solve --ratios`, or -g.H.g for curvature.
 
 With --whole FILE (.csv.gz) holds everything in the store, without repeating what
 orders share, and FILE's .json describes it.
 
 example:
   taskorder export results/quick.sqlite -o quick.csv
-  taskorder export results/quick.sqlite -o set0.csv --similarity 0 --by test
+  taskorder export results/quick.sqlite -o set0.csv --task-set 0 --by test
 """
 
 
@@ -60,7 +60,9 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("store", metavar="STORE", help="the file that `taskorder run` writes")
     parser.add_argument("-o", "--output", metavar="FILE", required=True, help="what to write")
-    parser.add_argument("--similarity", type=int, metavar="SET", help="write the task similarities of this task set")
+    parser.add_argument(
+        "--task-set", type=int, metavar="N", help="write the similarities of the tasks of this task set"
+    )
     parser.add_argument("--by", metavar="NAME", help="how the similarity was measured (test)")
     parser.add_argument("--whole", action="store_true", help="write everything, without repeating what orders share")
     parser.add_argument("--raw", action="store_true", help="the asymmetric table that was measured")
@@ -75,22 +77,22 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
 
     if args.whole:
         return _whole(args)
-    if args.similarity is None and (args.by is not None or args.raw):
-        raise ValueError("`--by` and `--raw` must come with --similarity SET.")
-    path = output_file(args.output, *(TABLES if args.similarity is None else MATRICES), inputs=[args.store])
+    if args.task_set is None and (args.by is not None or args.raw):
+        raise ValueError("`--by` and `--raw` must come with --task-set N.")
+    path = output_file(args.output, *(TABLES if args.task_set is None else MATRICES), inputs=[args.store])
     writer = (
         _writer(path)
-        if args.similarity is None
+        if args.task_set is None
         else partial(_write_similarity, by="test" if args.by is None else args.by, raw=args.raw)
     )
     with Store(args.store, create=False) as store, run_index(store, KIND) as runs:
         if not runs:
             raise ValueError(f"`store` must hold finished runs of `taskorder run`, got none in {args.store}.")
-        entries = runs if args.similarity is None else _of_set(runs, args.similarity)
+        entries = runs if args.task_set is None else _of_set(runs, args.task_set)
         count = len(entries)
         try:
             with whole_file(path) as part:
-                writer(part, _parts(store, runs) if args.similarity is None else _results(store, entries))
+                writer(part, _parts(store, runs) if args.task_set is None else _results(store, entries))
         except OSError as problem:
             say(f"error: cannot write {path}: {problem.strerror or problem}")
             return CANNOT_WRITE, ""
@@ -106,7 +108,7 @@ def _whole(args: argparse.Namespace) -> tuple[int, str]:
     from taskorder.runs.store import Store
 
     path = Path(args.output)
-    if args.similarity is not None or args.by is not None or args.raw or not path.name.endswith(".csv.gz"):
+    if args.task_set is not None or args.by is not None or args.raw or not path.name.endswith(".csv.gz"):
         raise ValueError("`--whole` must come alone, with an --output that ends in .csv.gz.")
     for written in (path, description_path(path)):
         output_file(written, inputs=[args.store])
@@ -133,9 +135,9 @@ def _of_set(runs: RunIndex, number: int) -> list[Entry]:
     low, high = runs.set_range()
     chosen = runs.of_set(number) if low <= number <= high else []
     if not chosen:
-        raise ValueError(f"`--similarity` must name a finished task set, got {number}. Sets: {low} to {high}.")
+        raise ValueError(f"`--task-set` must name a finished task set, got {number}. Sets: {low} to {high}.")
     if len(set(map(config_key, chosen))) > 1:
-        raise ValueError("`--similarity` needs a store with one config, got several. Use a store of its own for each.")
+        raise ValueError("`--task-set` needs a store with one config, got several. Use a store of its own for each.")
     return chosen
 
 

@@ -10,7 +10,6 @@ from contextlib import ExitStack, contextmanager, redirect_stdout
 from threading import Event, Thread
 from typing import TYPE_CHECKING
 
-from taskorder.cli.inputs import called
 from taskorder.cli.output import BAD_INPUT, say
 
 if TYPE_CHECKING:
@@ -24,9 +23,18 @@ END_SECONDS = 10.0
 def add_ray(parser: argparse.ArgumentParser) -> None:
     """Add the options of a command that can run on Ray."""
     add = parser.add_argument
-    add("--ray", nargs="?", const="local", type=_address, metavar="ADDRESS", help="run on Ray: here, auto or ray://...")
-    add("--cpus-per-worker", type=float, metavar="N", help="CPUs for each worker of Ray (1)")
-    add("--gpus-per-worker", type=float, metavar="N", help="GPUs for each worker of Ray, or a share like 0.5 (0)")
+    add(
+        "--ray", dest="address", nargs="?", const="local", type=_address, metavar="ADDRESS",
+        help="run on Ray: on this machine, or auto, HOST:PORT or ray://HOST:PORT",
+    )  # fmt: skip
+    add("--cpus-per-worker", dest="cpus", type=float, metavar="N", help="CPUs for each worker of Ray (1)")
+    add(
+        "--gpus-per-worker",
+        dest="gpus",
+        type=float,
+        metavar="N",
+        help="GPUs for each worker of Ray, or a share like 0.5 (0)",
+    )
 
 
 def _address(text: str) -> str:
@@ -40,16 +48,14 @@ def _address(text: str) -> str:
 
 def share_of(args: argparse.Namespace) -> Share | None:
     """What each worker of Ray is to have; None where Ray is not asked for."""
-    given = {"cpus": args.cpus_per_worker, "gpus": args.gpus_per_worker}
-    wanted = {name: number for name, number in given.items() if number is not None}
-    if args.ray is None:
-        for name in wanted:
+    given = {name: number for name in ("cpus", "gpus") if (number := getattr(args, name)) is not None}
+    if args.address is None:
+        for name in given:
             raise ValueError(f"`--{name}-per-worker` must come with --ray, got it alone.")
         return None
     from taskorder.runs.cluster import Share
 
-    with called(cpus="--cpus-per-worker", gpus="--gpus-per-worker"):
-        return Share(**wanted)
+    return Share(**given)
 
 
 @contextmanager
@@ -65,8 +71,7 @@ def on_ray(address: str, share: Share) -> Iterator[None]:
     try:
         with ExitStack() as ray:
             ray.enter_context(redirect_stdout(sys.stderr))
-            with called(address="--ray", share="--cpus-per-worker` and `--gpus-per-worker"):
-                ray.enter_context(connected(address, share, tell=say))
+            ray.enter_context(connected(address, share, tell=say))
             Thread(target=_end_with, args=(Head(), through), daemon=True).start()
             with _bad_input_if_lost(through):
                 if address != LOCAL and not share.workers():

@@ -7,7 +7,6 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from taskorder.cli.inputs import called
 from taskorder.cli.output import CANNOT_WRITE, output_file, say
 from taskorder.files import whole_file
 
@@ -55,8 +54,8 @@ def add(commands: Any) -> None:
     )
     add = parser.add_argument
     add("file", metavar="FILE", help="a plan or an order; see below")
-    add("--to", metavar="FRAMEWORK", help="print the settings of a framework; see below")
-    add("--classes", metavar="CLASSES", help="the class ids of each task; see below")
+    add("--to", dest="framework", metavar="FRAMEWORK", help="print the settings of a framework; see below")
+    add("--classes", dest="class_groups", metavar="CLASSES", help="the class ids of each task; see below")
     add("--class-names", metavar="FILE", help="a text file with one class name a line, from class 0")
     add("--num-classes", type=int, metavar="N", help="classes of the data set, if more than the tasks have")
     add("--training-seeds", metavar="N,N", help="seeds of the training runs, kept apart from the order's own")
@@ -70,15 +69,14 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     from taskorder.adapters import settings, usage
 
     if args.output is not None:
-        output_file(args.output, inputs=(args.file, args.classes, args.class_names))
+        output_file(args.output, inputs=(args.file, args.class_groups, args.class_names))
     order = _read(args)
-    with called(class_groups="--classes", framework="--to"):
-        if args.to is None:
-            text = order.to_json() + "\n"
-        elif args.json:
-            text = json.dumps(settings(order, args.to), indent=2, default=lambda array: array.tolist()) + "\n"
-        else:
-            text = usage(order, args.to)
+    if args.framework is None:
+        text = order.to_json() + "\n"
+    elif args.json:
+        text = json.dumps(settings(order, args.framework), indent=2, default=lambda array: array.tolist()) + "\n"
+    else:
+        text = usage(order, args.framework)
     if args.output is None:
         return 0, text
     try:
@@ -101,29 +99,24 @@ def _read(args: argparse.Namespace) -> PortableOrder:
     except (ValueError, RecursionError) as problem:
         raise ValueError(f"`{args.file}` must be a plan or an order in JSON, got a parse error: {problem}.") from None
     if isinstance(found, dict) and "schema" in found:
-        given = [
-            option
-            for option in ("classes", "class_names", "num_classes", "training_seeds")
-            if getattr(args, option) is not None
-        ]
-        if given:
-            option = given[0].replace("_", "-")
-            raise ValueError(f"`--{option}` must come with a plan, got an order.json, which has its own. Leave it out.")
+        for option in ("class_groups", "class_names", "num_classes", "training_seeds"):
+            if getattr(args, option) is not None:
+                raise ValueError(
+                    f"`{option}` must come with a plan, got an order.json, which has its own. Leave it out."
+                )
         return PortableOrder.from_json(text)
     if not isinstance(found, dict) or "error_path" not in found:
         raise ValueError(f"`{args.file}` must be a plan (taskorder solve --json) or an order.json, got other JSON.")
     for option in ("class_names", "num_classes"):
-        if args.classes is None and getattr(args, option) is not None:
-            raise ValueError(f"`--{option.replace('_', '-')}` must come with --classes, got none.")
-    names = {"class_groups": "--classes", "class_names": "--class-names", "num_classes": "--num-classes"}
-    with called(**names, seed="--training-seeds"):
-        return PortableOrder.from_plan(
-            Plan.from_json(text),
-            class_groups=() if args.classes is None else _classes(args.classes),
-            class_names=() if args.class_names is None else _text(args.class_names).rstrip().splitlines(),
-            num_classes=args.num_classes,
-            training_seeds=() if args.training_seeds is None else _seeds(args.training_seeds),
-        )
+        if args.class_groups is None and getattr(args, option) is not None:
+            raise ValueError(f"`{option}` must come with --classes, got none.")
+    return PortableOrder.from_plan(
+        Plan.from_json(text),
+        class_groups=() if args.class_groups is None else _classes(args.class_groups),
+        class_names=() if args.class_names is None else _text(args.class_names).rstrip().splitlines(),
+        num_classes=args.num_classes,
+        training_seeds=() if args.training_seeds is None else _seeds(args.training_seeds),
+    )
 
 
 def _classes(value: str) -> Any:

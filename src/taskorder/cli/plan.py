@@ -10,8 +10,8 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from taskorder.cli.inputs import OPTIONS, add_wishes, called, wishes_of
 from taskorder.cli.onray import add_ray, on_ray, share_of
+from taskorder.cli.options import add_constraints, constraints_of
 from taskorder.cli.output import CANNOT_WRITE, INTERRUPTED, page, say
 from taskorder.files import whole_file
 
@@ -68,10 +68,10 @@ def add(commands: Any) -> None:
         epilog=EPILOG,
     )
     add = parser.add_argument
-    add("data", nargs="+", metavar="DATA", help="what to learn; see below")
-    ways = parser.add_mutually_exclusive_group()
-    ways.add_argument("--tasks", metavar="SPEC.toml", help="how to cut the data into tasks")
-    ways.add_argument("--column", metavar="NAME", help="the column that says which task a row belongs to")
+    add("name_or_path", nargs="+", metavar="DATA", help="what to learn; see below")
+    cuts = parser.add_mutually_exclusive_group()
+    cuts.add_argument("--tasks", metavar="SPEC.toml", help="how to cut the data into tasks")
+    cuts.add_argument("--column", metavar="NAME", help="the column that says which task a row belongs to")
     add("--learner", metavar="L", help="what learns (mlp, or without JAX sklearn:MLPClassifier)")
     add("--epochs", type=int, default=5, metavar="N", help="passes over each task (5)")
     add("--batch-size", type=int, metavar="N", help="examples a step (4 for mlp and cnn, 32 for torch)")
@@ -79,7 +79,7 @@ def add(commands: Any) -> None:
     add("--seeds", type=int, default=3, metavar="N", help="models and shuffles (3)")
     add("--rule", default="auto", help="auto, rehearsal, or a rule of taskorder solve (auto)")
     add("--budget", default="200", metavar="B", help="fits (200) or time (30s)")
-    add_wishes(parser)
+    add_constraints(parser)
     add("--seed", type=int, default=0, metavar="N", help="random seed of the sample and the intervals (0)")
     add("--folder", default="plan", metavar="FOLDER", help="where to write (plan)")
     add("--json", action="store_true", help="print the plan as JSON instead of a table")
@@ -109,19 +109,16 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     workers = share_of(args)
     folder = _folder(args.folder)
     spec = read_task_spec(args.tasks) if args.tasks else TaskSpec(column=args.column)
-    options = {} if args.tasks else {"tasks": "--tasks", "column": "--column"}  # else they are keys of the file
-    _refuse_table(args.data)
-    with called(name_or_path="DATA", **options):
-        files = read_tasks(args.data, spec)
+    _refuse_table(args.name_or_path)
+    files = read_tasks(args.name_or_path, spec)
     tasks = files.tasks
     name = args.learner or default_name()
-    with called(name="--learner", epochs="--epochs", batch_size="--batch-size"):
-        learner = named_learner(name, tasks, epochs=args.epochs, batch_size=args.batch_size)
+    learner = named_learner(name, tasks, epochs=args.epochs, batch_size=args.batch_size)
     keep_compiled_for(name)
     store = folder / "fits.sqlite"
     with (
         Watcher(draw=sys.stderr.isatty(), label="fits") as watcher,
-        nullcontext() if workers is None else on_ray(args.ray, workers),
+        nullcontext() if workers is None else on_ray(args.address, workers),
     ):
         if workers is not None:
             from taskorder.learners.ray import RayLearner, carry
@@ -131,11 +128,10 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
             learner = RayLearner(learner, workers)
 
         try:
-            with called(**OPTIONS, pilot="--pilot", seeds="--seeds", budget="--budget", learner="--learner"):
-                found = run_pilot(
-                    tasks, learner, args.pilot, args.rule, args.seeds, budget=args.budget, sample_seed=args.seed,
-                    store=store, report=watcher.count_or_stop, **wishes_of(args, tuple(task.name for task in tasks)),
-                )  # fmt: skip
+            found = run_pilot(
+                tasks, learner, args.pilot, args.rule, args.seeds, budget=args.budget, sample_seed=args.seed,
+                store=store, report=watcher.count_or_stop, **constraints_of(args, tuple(task.name for task in tasks)),
+            )  # fmt: skip
         except StoreError as problem:
             say(f"error: {problem}")
             return CANNOT_WRITE, ""

@@ -10,8 +10,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from taskorder.cli.auditing import add_audit, audited
-from taskorder.cli.inputs import OPTIONS, add_repair, add_transfer, add_wishes, asked, called, seconds
+from taskorder.cli.options import (
+    TABLE_OPTIONS,
+    add_audit,
+    add_constraints,
+    add_output_similarity,
+    add_repair,
+    add_table_kind,
+    audited,
+    option_names,
+    read_problem,
+    seconds,
+)
 from taskorder.cli.output import CANNOT_WRITE, INTERRUPTED, output_file, say
 from taskorder.files import whole_file
 
@@ -42,13 +52,13 @@ those of `taskorder audit` for a table of results, the ones after them those of
 example:
   taskorder report similarity.csv -o report.html
   taskorder report --demo
-  taskorder report results/quick.sqlite --set 1 -o set1.html
+  taskorder report results/quick.sqlite --task-set 1 -o set1.html
   taskorder report results.csv --used "0>1>2" -o audit.html
 """
 
 MATRIX_ONLY = (
-    "rule", "weights", "before", "first", "last", "learned", "visits", "seed", "repair", "output_similarity",
-    "losses", "transfer", "accuracy", "chance",
+    "rule", "weights", "before", "first", "last", "learned", "visits", "seed", "repair", "output",
+    *TABLE_OPTIONS, "chance",
 )  # fmt: skip
 """Options that a plan or a store has decided already."""
 AUDIT_ONLY = ("used", "compare", "difference", "where")
@@ -66,29 +76,33 @@ def add(commands: Any) -> None:
     option = parser.add_argument
     option("input", nargs="?", metavar="INPUT", help="what to show; see below")
     option("--demo", action="store_true", help="use the table that ships with taskorder: 12 CIFAR-100 tasks")
-    option("-o", "--output", metavar="FILE", default="report.html", help="what to write (report.html); - for stdout")
+    option(
+        "-o", "--output", dest="page_file", metavar="FILE", default="report.html",
+        help="what to write (report.html); - for stdout",
+    )  # fmt: skip
     option("--title", help="the heading of the page")
-    option("--similarity", metavar="FILE", help="the matrix that a plan was made from")
-    option("--set", type=int, metavar="N", help="which task set of a run store (the first)")
+    option("--similarity", dest="similarity_file", metavar="FILE", help="the matrix that a plan was made from")
+    option("--task-set", type=int, metavar="N", help="which task set of a run store (the first)")
     add_audit(parser)
-    add_transfer(parser)
+    add_table_kind(parser)
     option("--rule", default="optimal", help="how to choose the order (optimal); see: taskorder solve --help")
-    add_wishes(parser)
+    add_constraints(parser)
     option("--visits", type=int, metavar="K", help="visit K times in all, each task at least once")
-    option("--output-similarity", metavar="FILE", help="similarity of the tasks' outputs (default: a shared readout)")
+    add_output_similarity(parser)
     option("--time-limit", type=seconds, default=10.0, metavar="SECONDS",
            help="for the plan, and again for its rivals (10; or none)")  # fmt: skip
     option("--seed", type=int, default=0, metavar="N", help="random seed (0); the same seed gives the same answer")
     add_repair(parser)
-    parser.set_defaults(run=run, defaults={key: parser.get_default(key) for key in (*AUDIT_ONLY, *MATRIX_ONLY)})
+    defaults = {key: parser.get_default(key) for key in (*AUDIT_ONLY, *MATRIX_ONLY)}
+    parser.set_defaults(run=run, defaults=defaults, names=option_names(parser, argparse.Namespace()))
 
 
 def run(args: argparse.Namespace) -> tuple[int, str]:
     """The exit code and what to print."""
     if args.demo == (args.input is not None):
         raise ValueError("Give an INPUT to read or --demo, and not both. See: taskorder report --help")
-    inputs = args.input, args.similarity, args.output_similarity
-    target = None if args.output == "-" else output_file(args.output, ".html", ".htm", inputs=inputs)
+    inputs = args.input, args.similarity_file, args.output
+    target = None if args.page_file == "-" else output_file(args.page_file, ".html", ".htm", inputs=inputs)
     from taskorder.cli.progress import Watcher
     from taskorder.report.document import page_html
 
@@ -124,15 +138,15 @@ def _page(args: argparse.Namespace, watcher: Watcher) -> Page:
 def _of_store(source: Source, args: argparse.Namespace, watcher: Watcher) -> Page | None:
     if not source.is_store:
         return None
-    _refuse(args, STORE, "similarity", *AUDIT_ONLY, *MATRIX_ONLY)
+    _refuse(args, STORE, "similarity_file", *AUDIT_ONLY, *MATRIX_ONLY)
     if source.path is None:
         raise ValueError("`INPUT` must be a file for a run store, got standard input.")
     from taskorder.report.run_numbers import run_numbers
     from taskorder.report.run_page import run_page
     from taskorder.runs.store import Store
 
-    with Store(source.path, create=False) as store, called(number="--set", store="INPUT"):
-        numbers = run_numbers(store, args.set, time_limit=args.time_limit, watch=watcher)
+    with Store(source.path, create=False) as store:
+        numbers = run_numbers(store, args.task_set, time_limit=args.time_limit, watch=watcher)
     title = args.title or f"{len(numbers.names)} tasks of {numbers.settings['dataset']}, set {numbers.number}"
     return run_page(numbers, title, source.name)
 
@@ -143,21 +157,21 @@ def _of_plan(source: Source, args: argparse.Namespace, watcher: Watcher) -> Page
         if source.is_order:
             raise ValueError(f"`{source.name}` must be a plan, got an order.json, which has no errors. Give its plan.")
         return None
-    _refuse(args, "a plan", "set", *AUDIT_ONLY, *MATRIX_ONLY)
+    _refuse(args, "a plan", "task_set", *AUDIT_ONLY, *MATRIX_ONLY)
     from taskorder.report.plan_numbers import plan_numbers
     from taskorder.report.plan_page import plan_page
     from taskorder.tables.reading import read_similarity
 
-    similarity = None if args.similarity is None else read_similarity(args.similarity)[0]
+    similarity = None if args.similarity_file is None else read_similarity(args.similarity_file)[0]
     numbers = plan_numbers(plan, similarity, time_limit=args.time_limit, watch=watcher)
-    said = source.name if similarity is None else f"{source.name}, with the matrix {args.similarity}"
+    said = source.name if similarity is None else f"{source.name}, with the matrix {args.similarity_file}"
     return plan_page(numbers, args.title or _title(source.name, len(plan.names)), said)
 
 
 def _of_pilot(source: Source, args: argparse.Namespace, watcher: Watcher) -> Page | None:
     if source.path is None or not source.path.is_dir():
         return None
-    _refuse(args, "a folder of taskorder plan", "similarity", "set", *AUDIT_ONLY, *MATRIX_ONLY)
+    _refuse(args, "a folder of taskorder plan", "similarity_file", "task_set", *AUDIT_ONLY, *MATRIX_ONLY)
     from taskorder.report.pilot import read_pilot
     from taskorder.report.plan_numbers import plan_numbers
     from taskorder.report.plan_page import plan_page
@@ -174,9 +188,11 @@ def _of_audit(source: Source, args: argparse.Namespace, watcher: Watcher) -> Pag
         return None
     made = {"Input": source.name}
     if audit is not None:
-        _refuse(args, "an audit", "similarity", "set", *AUDIT_ONLY, *MATRIX_ONLY)
+        _refuse(args, "an audit", "similarity_file", "task_set", *AUDIT_ONLY, *MATRIX_ONLY)
     else:
-        _refuse(args, "a table of results", "similarity", "set", *(key for key in MATRIX_ONLY if key != "seed"))
+        _refuse(
+            args, "a table of results", "similarity_file", "task_set", *(key for key in MATRIX_ONLY if key != "seed")
+        )
         audit = _audited(source, args)
         made |= {"Seed of intervals": str(args.seed)}
     from taskorder.report.audit_numbers import audit_numbers
@@ -200,17 +216,14 @@ def _audited(source: Source, args: argparse.Namespace) -> Audit:
 
 def _of_matrix(source: Source | None, args: argparse.Namespace, watcher: Watcher) -> Page:
     """All that is nothing else; whoever reads tables says what is wrong with it."""
-    _refuse(args, "a matrix", "similarity", "set", *AUDIT_ONLY)
+    _refuse(args, "a matrix", "similarity_file", "task_set", *AUDIT_ONLY)
     from taskorder.ordering.solve import solve
     from taskorder.report.plan_numbers import plan_numbers
     from taskorder.report.plan_page import plan_page
 
     file = None if source is None else source.stream()
-    with called(**OPTIONS, output="--output-similarity"):
-        similarity, options, notes = asked(
-            argparse.Namespace(**{**vars(args), "file": file, "output": args.output_similarity})
-        )
-        plan = solve(similarity, args.rule, visits=args.visits, watch=watcher, **options)
+    similarity, options, notes = read_problem(argparse.Namespace(**{**vars(args), "file": file}))
+    plan = solve(similarity, args.rule, visits=args.visits, watch=watcher, **options)
     plan = replace(plan, notes=(*notes, *plan.notes))
     numbers = plan_numbers(plan, similarity, time_limit=args.time_limit, watch=watcher)
     name = "the demo matrix: transfer between 12 CIFAR-100 tasks" if source is None else source.name
@@ -230,8 +243,8 @@ def _refuse(args: argparse.Namespace, kind: str, *options: str) -> None:
         if getattr(args, key) != args.defaults.get(key):
             given = getattr(args, key)
             said = repr(given[0]) if isinstance(given, list) else repr(given)
-            fix = " Choose a task set with --set." if (kind, key) == (STORE, "where") else ""
-            raise ValueError(f"`--{key.replace('_', '-')}` must be left out for {kind}, got {said}.{fix}")
+            fix = " Choose a task set with --task-set." if (kind, key) == (STORE, "where") else ""
+            raise ValueError(f"`{args.names[key]}` must be left out for {kind}, got {said}.{fix}")
 
 
 def _title(name: str, num_tasks: int) -> str:
@@ -242,9 +255,9 @@ def _title(name: str, num_tasks: int) -> str:
 def _command(args: argparse.Namespace) -> str:
     """The command that makes this page again."""
     words = ["taskorder", "report", *(["--demo"] if args.demo else [args.input])]
-    for key in ("title", "similarity", "set", *AUDIT_ONLY, *MATRIX_ONLY, "time_limit"):
+    for key in ("title", "similarity_file", "task_set", *AUDIT_ONLY, *MATRIX_ONLY, "time_limit"):
         value, default = getattr(args, key), {"time_limit": 10.0, **args.defaults}.get(key)
-        option = f"--{key.replace('_', '-')}"
+        option = args.names[key]
         if value == default:
             continue
         if isinstance(value, bool):
@@ -254,4 +267,4 @@ def _command(args: argparse.Namespace) -> str:
         else:
             said = "none" if value is None else str(value)
             words += [f"{option}={said}"] if said.startswith("-") else [option, said]
-    return shlex.join([*words, "-o", args.output])
+    return shlex.join([*words, "-o", args.page_file])

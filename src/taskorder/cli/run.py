@@ -110,7 +110,7 @@ def _run(args: argparse.Namespace, config: Config, name: str, store: Store, shar
     if share is None:
         num_failed = _here(config, args.batch, specs, store, meter, how)
     else:
-        with on_ray(args.ray, share):
+        with on_ray(args.address, share):
             num_failed = _there(config, args.batch, specs, store, meter, {**how, "share": share})
     done = len(specs) - num_failed
     pace = f"; {meter.pace()}" if meter.network_steps else ""

@@ -7,7 +7,7 @@ import dataclasses
 import sys
 from typing import TYPE_CHECKING, Any
 
-from taskorder.cli.inputs import FILES, OPTIONS, add_repair, add_table, called, read_tables
+from taskorder.cli.options import FILES, add_repair, add_table, read_tables
 from taskorder.cli.output import INTERRUPTED, page, say
 
 if TYPE_CHECKING:
@@ -31,13 +31,6 @@ example:
 )
 
 
-NAMED = {
-    **OPTIONS, "order": "--order", "output": "--output", "num_seeds": "--seeds", "num_latent": "--num-latent",
-    "num_inputs": "--num-inputs", "num_outputs": "--num-outputs", "steps": "--steps",
-    "learning_rate": "--learning-rate",
-}  # fmt: skip
-
-
 def step_count(text: str) -> int | None:
     """The value of --steps; argparse names this function in its message."""
     return None if text.lower() == "converged" else int(text)
@@ -55,7 +48,14 @@ def add(commands: Any) -> None:
     add = parser.add_argument
     add("--order", metavar="A,C,B", help="tasks in the order of training; quote names with commas: '\"a,b\",c'")
     add("--rule", help="choose the order by this rule instead (optimal); see taskorder solve --help")
-    add("--seeds", type=int, default=20, metavar="N", help="repetitions, each with new random tasks (20)")
+    add(
+        "--seeds",
+        dest="num_seeds",
+        type=int,
+        default=20,
+        metavar="N",
+        help="repetitions, each with new random tasks (20)",
+    )
     add("--seed", type=int, default=0, metavar="N", help="the first of these seeds (0)")
     add("--num-latent", type=int, default=30, metavar="N", help="latent factors N_s (30)")
     add("--num-inputs", type=int, default=3000, metavar="N", help="inputs N_x (3000)")
@@ -75,16 +75,16 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     from taskorder.linear.simulate import simulate
 
     similarity, names, output = read_tables(args)
-    with called(**NAMED), Watcher(draw=sys.stderr.isatty(), label="simulating seeds") as watcher:
+    with Watcher(draw=sys.stderr.isatty(), label="simulating seeds") as watcher:
         sizes = Sizes(args.num_latent, args.num_inputs, args.num_outputs)
         order, notes = _order(args, similarity, names, output)
         result = simulate(
-            similarity, order, output=output, names=names, sizes=sizes, num_seeds=args.seeds, seed=args.seed,
+            similarity, order, output=output, names=names, sizes=sizes, num_seeds=args.num_seeds, seed=args.seed,
             steps=args.steps, learning_rate=args.learning_rate, repair=args.repair, report=watcher.count,
         )  # fmt: skip
     result = dataclasses.replace(result, notes=result.notes + notes)
     if watcher.interrupted:
-        say(f"interrupted after {result.num_seeds} of {args.seeds} seeds; these are their means")
+        say(f"interrupted after {result.num_seeds} of {args.num_seeds} seeds; these are their means")
     code = INTERRUPTED if watcher.interrupted else 0
     if args.json:
         return code, result.to_json() + "\n"

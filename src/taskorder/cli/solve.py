@@ -7,16 +7,14 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from taskorder.cli.inputs import (
+from taskorder.cli.options import (
     FILES,
-    OPTIONS,
-    TRANSFER,
+    TABLE_KINDS,
+    add_constraints,
     add_repair,
     add_table,
-    add_transfer,
-    add_wishes,
-    asked,
-    called,
+    add_table_kind,
+    read_problem,
     seconds,
 )
 from taskorder.cli.output import INTERRUPTED, page, say
@@ -27,13 +25,12 @@ if TYPE_CHECKING:
     from taskorder.checks import Floats
     from taskorder.records import Comparison, Plan
 
-NAMED = {**OPTIONS, "num_random": "--num-random", "output": "--output"}
 PIPE_WIDTH = 160
 """Orders in a comparison are shortened to fit this where no terminal says how wide it is."""
 
 SOLVE_EPILOG = (
     FILES
-    + TRANSFER
+    + TABLE_KINDS
     + """
 rules:
   optimal            least error in the end, proven where time allows
@@ -54,7 +51,7 @@ example:
 )
 COMPARE_EPILOG = (
     FILES
-    + TRANSFER
+    + TABLE_KINDS
     + """
 columns:
   x best      error as a multiple of the smallest error found
@@ -98,8 +95,8 @@ def add(commands: Any) -> None:
 def _shared_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add_table(parser)
-    add_transfer(parser)
-    add_wishes(parser)
+    add_table_kind(parser)
+    add_constraints(parser)
     add("--time-limit", type=seconds, default=10.0, metavar="SECONDS", help="stop searching after this (10; or none)")
     add("--seed", type=int, default=0, metavar="N", help="random seed (0); the same seed gives the same answer")
     add_repair(parser)
@@ -108,13 +105,12 @@ def _shared_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> tuple[int, str]:
     """The exit code and what to print."""
-    with called(**NAMED):
-        similarity, options, notes = asked(args)
+    similarity, options, notes = read_problem(args)
     from taskorder.cli.progress import Watcher
 
     # numbers of different rules make no sense in one line
     label = "comparing rules" if args.command == "compare" else ""
-    with called(**NAMED), Watcher(args.time_limit, draw=sys.stderr.isatty(), label=label) as watcher:
+    with Watcher(args.time_limit, draw=sys.stderr.isatty(), label=label) as watcher:
         if args.command == "solve":
             from taskorder.ordering.solve import solve
 

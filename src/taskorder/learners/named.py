@@ -23,13 +23,13 @@ def default_name() -> str:
     return "mlp" if find_spec("jax") else "sklearn:MLPClassifier"
 
 
-def named_learner(name: str, tasks: Sequence[Task], *, epochs: int = 5, batch_size: int | None = None) -> Learner:
+def named_learner(learner: str, tasks: Sequence[Task], *, epochs: int = 5, batch_size: int | None = None) -> Learner:
     """The learner of that name for these tasks, which must be aligned.
 
     mlp and cnn are the paper's networks; `sklearn:SGDClassifier(loss="log_loss")` takes plain values as settings;
     `torch:nets:make` calls `make()` of `nets.py` here for a module with an output for each class.
     """
-    kind, _, rest = name.partition(":")
+    kind, _, rest = learner.partition(":")
     positive_count(epochs, "epochs")
     if batch_size is not None:
         positive_count(batch_size, "batch_size")
@@ -43,7 +43,7 @@ def named_learner(name: str, tasks: Sequence[Task], *, epochs: int = 5, batch_si
         from taskorder.learners.torch import TorchLearner
 
         return TorchLearner(_factory(*rest.split(":")), epochs=epochs, batch_size=batch_size or 32)
-    raise ValueError(f"`name` must be {FORMS}, got {name!r}.")
+    raise ValueError(f"`learner` must be {FORMS}, got {learner!r}.")
 
 
 def keep_compiled_for(name: str) -> None:
@@ -64,7 +64,7 @@ def _network(kind: str, task: Task, epochs: int, batch_size: int) -> Learner:
 
     shape = task.inputs.shape[1:]
     if kind == "cnn" and len(shape) != 3:
-        raise ValueError(f"`name` must be mlp for inputs that are no images, got cnn for {shape}.")
+        raise ValueError(f"`learner` must be mlp for inputs that are no images, got cnn for {shape}.")
     return JaxLearner((mlp if kind == "mlp" else cnn)(shape, len(task.classes)), Recipe(epochs, batch_size))
 
 
@@ -80,7 +80,7 @@ def _estimator(text: str, batch_size: int | None) -> Any:
         if call.args or len(settings) < len(call.keywords):
             raise ValueError("settings without a name")
     except (SyntaxError, ValueError) as problem:
-        raise ValueError(f"`name` must be like sklearn:SGDClassifier(alpha=0.01), got {text!r}: {problem}.") from None
+        raise ValueError(f"`learner` must be like sklearn:SGDClassifier(alpha=1), got {text!r}: {problem}.") from None
     for module in SKLEARN:
         found = getattr(import_module(f"sklearn.{module}"), name, None) if name else None
         if isinstance(found, type):
@@ -89,8 +89,8 @@ def _estimator(text: str, batch_size: int | None) -> Any:
             try:
                 return found(**settings)
             except TypeError as problem:
-                raise ValueError(f"`name` must have settings that {name} knows, got: {problem}.") from None
-    raise ValueError(f"`name` must name a class of scikit-learn's {', '.join(SKLEARN)}, got {text!r}.")
+                raise ValueError(f"`learner` must have settings that {name} knows, got: {problem}.") from None
+    raise ValueError(f"`learner` must name a class of scikit-learn's {', '.join(SKLEARN)}, got {text!r}.")
 
 
 def _plain(setting: ast.keyword) -> Any:
@@ -110,6 +110,6 @@ def _factory(module: str, name: str) -> Any:
     try:
         return getattr(import_module(module), name)
     except ImportError as problem:
-        raise ValueError(f"`name` must name a module that can be imported, got {module!r}: {problem}.") from None
+        raise ValueError(f"`learner` must name a module that can be imported, got {module!r}: {problem}.") from None
     except AttributeError:
-        raise ValueError(f"`name` must name a function of {module}, got {name!r}.") from None
+        raise ValueError(f"`learner` must name a function of {module}, got {name!r}.") from None

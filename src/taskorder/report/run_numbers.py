@@ -109,18 +109,18 @@ class RunNumbers:
 
 
 def run_numbers(
-    store: Store, number: int | None = None, *, time_limit: float | None = 10.0, watch: Watch | None = None
+    store: Store, task_set: int | None = None, *, time_limit: float | None = 10.0, watch: Watch | None = None
 ) -> RunNumbers:
-    """The numbers of task set `number`, or of the first that is finished."""
-    with run_index(store, RUNS) as runs:
+    """The numbers of task set `task_set`, or of the first that is finished."""
+    with listed(store, RUNS) as runs:
         num_runs = len(runs)
         if not num_runs:
             raise ValueError(f"`store` must hold finished runs of `taskorder run`, got none in {store.path}.")
         low, high = runs.set_range()
-        chosen = low if number is None else number
+        chosen = low if task_set is None else task_set
         entries = runs.of_set(chosen) if low <= chosen <= high else []
     if not entries:
-        raise ValueError(f"`number` must name a finished task set, got {chosen}. Sets: {low} to {high}.")
+        raise ValueError(f"`task_set` must name a finished task set, got {chosen}. Sets: {low} to {high}.")
     if len(set(map(config_key, entries))) > 1:
         raise ValueError(
             f"`store` must hold one config for a task set, got several for set {chosen}. "

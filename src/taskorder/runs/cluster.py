@@ -128,8 +128,8 @@ def connected(
     try:
         if address == LOCAL and share is not None and share.workers() == 0:
             raise ValueError(
-                f"`share` must fit this machine, got {share.cpus:g} CPUs and {share.gpus:g} GPUs for each worker. "
-                "Ask for less."
+                "`cpus` and `gpus` must fit this machine, "
+                f"got {share.cpus:g} CPUs and {share.gpus:g} GPUs for each worker. Ask for less."
             )
         yield
     finally:

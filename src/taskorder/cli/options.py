@@ -1,13 +1,15 @@
-"""What several commands read of a matrix: its tables and names, transfer tables turned into similarity, and wishes."""
+"""Options that several commands share: tables of similarities or losses, constraints, and the names of options."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from contextlib import contextmanager
+import re
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from taskorder.audit.audit import Audit
+    from taskorder.audit.results import Results
     from taskorder.checks import Floats
 
 FILES = """\
@@ -19,41 +21,44 @@ or tabs. Tasks are called by their names in FILE, else A, B, C, ...
 kernels for this machine, once.
 """
 
-TRANSFER = """
-With --losses, --transfer or --accuracy, FILE is a P x P table of how a network
+TABLE_KINDS = """
+With --losses, --ratios or --accuracy, FILE is a P x P table of how a network
 that has learned the task of the row does on the task of the column:
   --losses    losses; --chance is the loss with shuffled labels
+  --ratios    loss ratios: losses over chance losses, where 0 is perfect
   --accuracy  accuracies from 0 to 1; --chance is the accuracy of guessing
-  --transfer  ratios, losses over losses with shuffled labels
 similarity = 1 - (sqrt(ratio from A to B) + sqrt(ratio from B to A)) / 2, where
-an accuracy stands for the loss 1 - accuracy. Rows and columns have one order.
+an accuracy stands for the loss 1 - accuracy. Rows and columns list the tasks in
+the same order.
 """
 
 
-WISHES = ("weights", "before", "first", "last", "learned")
-OPTIONS = {name: f"--{name.replace('_', '-')}" for name in (*WISHES, "rule", "visits", "time_limit", "seed", "chance")}
-"""What commands that plan call the parameters of the library."""
+TABLE_OPTIONS = ("losses", "ratios", "accuracy")
 
 
-@contextmanager
-def called(**options: str) -> Iterator[None]:
-    """Around a call of the library: its refusals name the options that gave its parameters, `--port` for `port`.
+def option_names(parser: argparse.ArgumentParser, args: argparse.Namespace) -> dict[str, str]:
+    """What the command in `args` calls each of its arguments, by `dest`: `--task-set`, or `DATA` without dashes.
 
-    >>> with called(port="--port"):
-    ...     raise ValueError("`port` must be free.")
-    Traceback (most recent call last):
-    ...
-    ValueError: `--port` must be free.
+    The `dest` of an argument is the library's name of the parameter, so that messages of the library can be shown with
+    the names that the command line has for them.
     """
-    try:
-        yield
-    except ValueError as problem:
-        if type(problem) is not ValueError:
-            raise
-        text = str(problem)
-        for name, option in options.items():
-            text = text.replace(f"`{name}`", f"`{option}`")
-        raise ValueError(text) from None
+    names: dict[str, str] = {}
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            chosen = getattr(args, action.dest)
+            names |= option_names(action.choices[chosen], args)
+        else:
+            names[action.dest] = action.option_strings[-1] if action.option_strings else str(action.metavar)
+    return names
+
+
+def with_option_names(message: str, names: Mapping[str, str]) -> str:
+    """The message with the names of arguments for those of parameters, where these stand between backticks.
+
+    >>> with_option_names("`port` must be free.", {"port": "--port"})
+    '`--port` must be free.'
+    """
+    return re.sub(r"`(\w+)`", lambda name: f"`{names.get(name[1], name[1])}`", message)
 
 
 def add_table(parser: argparse.ArgumentParser) -> None:
@@ -62,17 +67,23 @@ def add_table(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--demo", action="store_true", help="use the table that ships with taskorder: 12 CIFAR-100 tasks"
     )
+    add_output_similarity(parser)
+
+
+def add_output_similarity(parser: argparse.ArgumentParser) -> None:
+    """The option that names a second table."""
     parser.add_argument(
-        "--output", metavar="FILE", help="similarity of the tasks' outputs (default: one shared readout)"
-    )
+        "--output-similarity", dest="output", metavar="FILE",
+        help="similarity of the tasks' outputs (default: one shared readout)",
+    )  # fmt: skip
 
 
-def add_transfer(parser: argparse.ArgumentParser) -> None:
-    """The options that say that FILE holds what networks transfer between tasks."""
+def add_table_kind(parser: argparse.ArgumentParser) -> None:
+    """The options that say that FILE holds losses, loss ratios or accuracies instead of similarities."""
     kinds = parser.add_mutually_exclusive_group()
-    kinds.add_argument("--losses", action="store_true", help="FILE holds transfer losses; needs --chance")
-    kinds.add_argument("--transfer", action="store_true", help="FILE holds transfer ratios")
-    kinds.add_argument("--accuracy", action="store_true", help="FILE holds transfer accuracies; needs --chance")
+    kinds.add_argument("--losses", action="store_true", help="FILE holds losses; needs --chance")
+    kinds.add_argument("--ratios", action="store_true", help="FILE holds loss ratios, where 0 is perfect")
+    kinds.add_argument("--accuracy", action="store_true", help="FILE holds accuracies; needs --chance")
     parser.add_argument(
         "--chance",
         metavar="C",
@@ -80,7 +91,7 @@ def add_transfer(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_wishes(parser: argparse.ArgumentParser) -> None:
+def add_constraints(parser: argparse.ArgumentParser) -> None:
     """The options that say which orders are allowed and what counts."""
     add = parser.add_argument
     add(
@@ -109,14 +120,14 @@ def seconds(text: str) -> float | None:
     return None if text.lower() == "none" else float(text)
 
 
-def asked(args: argparse.Namespace) -> tuple[Floats, dict[str, Any], tuple[str, ...]]:
-    """The matrix, the options that plan and compare share, and notes on how the matrix came about."""
+def read_problem(args: argparse.Namespace) -> tuple[Floats, dict[str, Any], tuple[str, ...]]:
+    """The similarity, the other arguments of `solve` and `compare`, and notes on where the similarity comes from."""
     table, names, output = read_tables(args)
     similarity, notes = similarity_of(args, table, names)
     options: dict[str, Any] = {
         "names": names,
         "output": output,
-        **wishes_of(args, names),
+        **constraints_of(args, names),
         "time_limit": args.time_limit,
         "seed": args.seed,
         "repair": args.repair,
@@ -125,7 +136,7 @@ def asked(args: argparse.Namespace) -> tuple[Floats, dict[str, Any], tuple[str, 
 
 
 def similarity_of(args: argparse.Namespace, table: Floats, names: tuple[str, ...]) -> tuple[Floats, tuple[str, ...]]:
-    """The similarity that FILE holds, or what its transfer table shows, and notes on the way there."""
+    """The similarity in FILE, or computed from its losses, loss ratios or accuracies, and notes on that."""
     from taskorder.checks import unit_diagonal
     from taskorder.tables.loss_ratios import (
         clip_similarity,
@@ -134,7 +145,7 @@ def similarity_of(args: argparse.Namespace, table: Floats, names: tuple[str, ...
         similarity_from_loss_ratios,
     )
 
-    kind = next((name for name in ("losses", "transfer", "accuracy") if getattr(args, name)), None)
+    kind = next((name for name in TABLE_OPTIONS if getattr(args, name)), None)
     if args.chance is not None and kind not in ("losses", "accuracy"):
         raise ValueError("`--chance` must come with --losses or --accuracy, got neither.")
     if kind is None:
@@ -142,22 +153,22 @@ def similarity_of(args: argparse.Namespace, table: Floats, names: tuple[str, ...
             unit_diagonal(table)
         except ValueError as problem:
             raise ValueError(
-                f"{problem} For transfer losses, ratios or accuracies use --losses, --transfer or --accuracy."
+                f"{problem} For losses, loss ratios or accuracies use --losses, --ratios or --accuracy."
             ) from None
         return table, ()
     if args.demo:
         raise ValueError(f"`--{kind}` must come with a FILE, got --demo, which is a table of similarities.")
-    if kind != "transfer" and args.chance is None:
+    if kind != "ratios" and args.chance is None:
         guess = "0.693 (log 2)" if kind == "losses" else "0.5"
         raise ValueError(
             f"`--{kind}` must come with --chance, got none. Give a file, or a number: {guess} for two equal classes."
         )
-    if kind == "transfer":
+    if kind == "ratios":
         ratios = table
     else:
         ratios = (loss_ratios if kind == "losses" else loss_ratios_from_accuracy)(table, _chance(args, names))
     similarity, raised = clip_similarity(similarity_from_loss_ratios(ratios))
-    notes = [f"similarity from the {'transfer ratios' if kind == 'transfer' else f'transfer {kind}'} in the file"]
+    notes = [f"similarity from the {'loss ratios' if kind == 'ratios' else kind} in the file"]
     if raised:
         notes.append(f"{raised} pair{'s' if raised > 1 else ''} of tasks with similarity below -1: taken as -1")
     return similarity, tuple(notes)
@@ -174,10 +185,10 @@ def _chance(args: argparse.Namespace, names: tuple[str, ...]) -> Floats:
     except ValueError:
         if args.chance == "-" and args.file == "-":
             raise ValueError("`--chance` must be a file when FILE is -, got - twice.") from None
-        table, found = read_similarity(args.chance)
+        table, chance_names = read_similarity(args.chance)
         if len(table) != len(names):
             raise ValueError(f"`--chance` must have {len(names)} rows like FILE, got {len(table)}.") from None
-        return table if found is None else _aligned(table, found, names, args.chance)
+        return table if chance_names is None else _aligned(table, chance_names, names, args.chance)
     if len(numbers) not in (1, len(names)):
         raise ValueError(f"`--chance` must be one number or {len(names)}, one a task, got {len(numbers)}.")
     return np.array(np.broadcast_to(numbers, (len(names), len(names))))
@@ -191,9 +202,9 @@ def read_tables(args: argparse.Namespace) -> tuple[Floats, tuple[str, ...], Floa
     if args.demo == (args.file is not None):
         raise ValueError(f"Give a FILE to read or --demo, and not both. See: taskorder {args.command} --help")
     if args.file == "-" and args.output == "-":
-        raise ValueError("`--output` must be a file when FILE is -, got - twice.")
-    similarity, found = demo_similarity() if args.demo else read_similarity(args.file)
-    names = task_names(found, len(similarity))
+        raise ValueError("`--output-similarity` must be a file when FILE is -, got - twice.")
+    similarity, file_names = demo_similarity() if args.demo else read_similarity(args.file)
+    names = task_names(file_names, len(similarity))
     if args.output is None:
         return similarity, names, None
     output, output_names = read_similarity(args.output)
@@ -204,13 +215,13 @@ def _aligned(output: Floats, output_names: tuple[str, ...], names: tuple[str, ..
     """A second table in the task order of the first."""
     odd = sorted(set(names) ^ set(output_names))
     if odd:
-        raise ValueError(f"`{label}` must name the same tasks as the similarity file, got a difference: {odd[0]!r}.")
-    places = [output_names.index(name) for name in names]
-    return output[places][:, places]
+        raise ValueError(f"`{label}` must name the same tasks as FILE, got a difference: {odd[0]!r}.")
+    rows = [output_names.index(name) for name in names]
+    return output[rows][:, rows]
 
 
-def wishes_of(args: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:
-    """What `add_wishes` read, in the form that `solve` and `plan` take."""
+def constraints_of(args: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:
+    """What `add_constraints` read, in the form that `solve` and `plan` take."""
     from taskorder.tables.reading import read_weights
     from taskorder.tables.separated import split_names
 
@@ -237,3 +248,35 @@ def _pair(text: str, names: tuple[str, ...]) -> tuple[str, str]:
         raise ValueError(f"`--before` must be A:B (A before B), got {text!r}.")
     tasks = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
     raise ValueError(f"`--before` must be A:B with two known tasks, got {text!r}. Tasks: {tasks}.")
+
+
+def add_audit(parser: argparse.ArgumentParser) -> None:
+    """The options of an audit, which `taskorder report` has as well."""
+    add = parser.add_argument
+    add("--used", metavar="ORDER", help="say what this order lost against the best")
+    add("--compare", nargs=2, action="append", default=[], metavar=("A", "B"), help="test order A against order B")
+    add("--difference", type=float, default=1.0, metavar="POINTS", help="the difference a comparison should see (1)")
+    add("--where", action="append", default=[], metavar="COLUMN=VALUE", help="keep these rows; repeat for more")
+
+
+def audited(args: argparse.Namespace, read: Callable[[dict[str, str]], Results]) -> Audit:
+    """The audit with the options of `add_audit`; `read` takes the columns and values to keep."""
+    from taskorder.audit.audit import audit_results
+    from taskorder.checks import seed_number
+
+    if not 0 < args.difference < 100:
+        raise ValueError(f"`--difference` must be above 0 and below 100 points, got {args.difference:g}.")
+    return audit_results(
+        read(dict(map(_column_value, args.where))),
+        used=args.used,
+        compare=[(a, b) for a, b in args.compare],
+        difference=args.difference / 100,
+        seed=seed_number(args.seed),
+    )
+
+
+def _column_value(text: str) -> tuple[str, str]:
+    column, mark, value = text.partition("=")
+    if not mark:
+        raise ValueError(f"`--where` must be COLUMN=VALUE, got {text!r}.")
+    return column.strip().lower(), value.strip()
