@@ -102,7 +102,7 @@ def test_similarity_and_plan_work_with_the_other_commands(here, capsys):
     assert main(["report", "out/plan.json", "--similarity", "out/similarity.csv", "-o", "again.html"]) == 0
 
 
-def test_wishes_are_those_of_plan(here, capsys):
+def test_constraints_are_those_of_solve(here, capsys):
     words = ["all.csv", "--column", "country", "--seeds", "1", "--before", "south:east", "--last", "north",
              "--weights", "north=3"]  # fmt: skip
     plan = plan_of(capsys, *words)
@@ -272,7 +272,7 @@ def test_bad_tasks_are_named(here, capsys):
         ("north.csv", "swapped.csv"): "got income, age, label. Name and order them alike",
         ("north.csv", "bare.csv"): "inputs of one shape and kind, got 2 float for 'north' and 3 float for 'bare'",
         ("north.csv", "north.csv"): "files of different names, got 'north' more than once",
-        ("blank.csv", "--column", "where"): "a task in column 'where' of every row, got none in line 5",
+        ("blank.csv", "--column", "where"): "a task in column 'where' of each row, got none on line 5",
         ("four.npz", "--tasks", "single.toml"): "task 'a' two different classes or more, got '0'",
         ("four.npz", "--tasks", "twice.toml"): "task 'a' two different classes or more, got '0', '0'",
         ("four.npz", "--tasks", "no.toml"): "task 'a' two different classes or more, got none",

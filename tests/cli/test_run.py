@@ -209,20 +209,20 @@ def test_lines_where_there_is_no_terminal(here, capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["run", "no.toml"], "`config` must be an existing TOML file"),
+        (["run", "no.toml"], "`CONFIG.toml` must be an existing TOML file"),
         (["run", "bad.toml"], "bad.toml: `epoch` must be a known key. Known keys: dataset"),
         (["run", "many.toml"], "`num_tasks` must need at most the 10 classes there are"),
         (["run", "absent.toml"], "must be downloaded first"),
         (["run", "tiny.toml", "--batch", "0"], "`--batch` must be at least 1, got 0"),
-        (["status", "no.sqlite"], "`store` must be an existing file, got no.sqlite"),
+        (["status", "no.sqlite"], "`STORE` must be an existing file, got no.sqlite"),
         (
             ["status", "tiny.toml"],
             "a store that `taskorder run` made, got tiny.toml: file is not a database. Name",
         ),
-        (["status", "."], "`store` must be a store that `taskorder run` made, got .: unable to open database file."),
+        (["status", "."], "`STORE` must be a store that `taskorder run` made, got .: unable to open database file."),
         (["status", "nothing"], "a store that `taskorder run` made, got nothing: it is empty. Name that file, like"),
         (["export", "tiny.toml", "-o", "a.csv"], "a store that `taskorder run` made, got tiny.toml: file is not a"),
-        (["export", "empty.sqlite", "-o", "a.csv"], "`store` must hold finished runs"),
+        (["export", "empty.sqlite", "-o", "a.csv"], "`STORE` must hold finished runs"),
         (["export", "empty.sqlite", "-o", "a.txt"], "`--output` must end in .csv, .csv.gz or .parquet, got 'a.txt'"),
     ],
 )

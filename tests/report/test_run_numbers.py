@@ -56,7 +56,7 @@ def test_sets_are_chosen_and_refused(run_store):
     path = run_store(num_sets=3)
     assert numbers_of(path).number == 0
     assert numbers_of(path, 2).number == 2
-    with pytest.raises(ValueError, match=r"`number` must name a finished task set, got 7\. Sets: 0 to 2"):
+    with pytest.raises(ValueError, match=r"`task_set` must name a finished task set, got 7\. Sets: 0 to 2"):
         numbers_of(path, 7)
     with pytest.raises(ValueError, match="got 100000000000000000000"):
         numbers_of(path, 10**20)
