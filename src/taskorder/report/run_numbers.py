@@ -112,7 +112,7 @@ def run_numbers(
     store: Store, task_set: int | None = None, *, time_limit: float | None = 10.0, watch: Watch | None = None
 ) -> RunNumbers:
     """The numbers of task set `task_set`, or of the first that is finished."""
-    with listed(store, RUNS) as runs:
+    with run_index(store, RUNS) as runs:
         num_runs = len(runs)
         if not num_runs:
             raise ValueError(f"`store` must hold finished runs of `taskorder run`, got none in {store.path}.")
