@@ -41,12 +41,31 @@ def final_error(
     *,
     progress: float = 1.0,
 ) -> float:
-    """Sum over tasks (times `weights`) of the error after the last visit of `order`.
+    """Weighted sum of all task errors after the last task of `order` has been learned.
 
-    `similarity` is C, (P, P), symmetric with unit diagonal; it need not be positive semidefinite. `output` is Co,
-    (P, P); None is one shared readout (all ones). `order` may revisit tasks and leave tasks out. `progress` is the
-    share of its residual that a task loses when it is trained; 1 is training to convergence, more overshoots.
+    Theorem 3.1 as a Gauss-Seidel sweep: R <- R - progress R[:, j] C[j, :] for j in order, from R^T R = Co; the error is
+    sum_m weights[m] |R[:, m]|^2.
 
+    Parameters
+    ----------
+    similarity : array-like, (P, P)
+        C, symmetric with ones on the diagonal; it need not be positive semidefinite.
+    order : iterable of int
+        Task indices in the order of learning. Tasks may be visited again or left out.
+    output : array-like, (P, P), optional
+        Output similarity Co; None for one shared readout (all ones).
+    weights : array-like, (P,), optional
+        Weight of each task's error; 1 by default.
+    progress : float
+        Share of its own residual that a task loses when it is trained: 1 is training to convergence, more overshoots.
+
+    Returns
+    -------
+    float
+        A sum over tasks; P before any learning with unit weights.
+
+    Examples
+    --------
     >>> final_error([[1, 0.5], [0.5, 1]], [0, 1])
     0.0625
     >>> final_error([[1, 0.5], [0.5, 1]], [0, 1, 0, 1])
@@ -61,8 +80,26 @@ def final_error(
 def task_errors(
     similarity: ArrayLike, order: Iterable[int], output: ArrayLike | None = None, *, progress: float = 1.0
 ) -> Floats:
-    """(P,) error of each task, by task index, after the last visit of `order`; 1 for a task before any learning.
+    """Error of each task after the last task of `order` has been learned; 1 before any learning.
 
+    Parameters
+    ----------
+    similarity : array-like, (P, P)
+        C, symmetric with ones on the diagonal; it need not be positive semidefinite.
+    order : iterable of int
+        Task indices in the order of learning. Tasks may be visited again or left out.
+    output : array-like, (P, P), optional
+        Output similarity Co; None for one shared readout (all ones).
+    progress : float
+        Share of its own residual that a task loses when it is trained: 1 is training to convergence, more overshoots.
+
+    Returns
+    -------
+    array, (P,)
+        By task index.
+
+    Examples
+    --------
     >>> task_errors([[1, 0.5], [0.5, 1]], [0, 1])
     array([0.0625, 0.    ])
     """
@@ -73,8 +110,26 @@ def task_errors(
 def error_path(
     similarity: ArrayLike, order: Iterable[int], output: ArrayLike | None = None, *, progress: float = 1.0
 ) -> Floats:
-    """(len(order) + 1, P) table: row s is each task's error after s visits; row 0 is before any learning.
+    """Error of each task before learning and after every step of `order`.
 
+    Parameters
+    ----------
+    similarity : array-like, (P, P)
+        C, symmetric with ones on the diagonal; it need not be positive semidefinite.
+    order : iterable of int
+        Task indices in the order of learning. Tasks may be visited again or left out.
+    output : array-like, (P, P), optional
+        Output similarity Co; None for one shared readout (all ones).
+    progress : float
+        Share of its own residual that a task loses when it is trained: 1 is training to convergence, more overshoots.
+
+    Returns
+    -------
+    array, (len(order) + 1, P)
+        Row s holds each task's error after s steps; row 0 is before any learning.
+
+    Examples
+    --------
     >>> error_path([[1, 0.5], [0.5, 1]], [0, 1])
     array([[1.    , 1.    ],
            [0.    , 0.25  ],
@@ -95,7 +150,7 @@ def error_path(
 def closed_form_error(similarity: ArrayLike, order: Iterable[int], output: ArrayLike | None = None) -> float:
     """The sum of task errors by the paper's formula, with its inverse: the reference for tests and benchmarks.
 
-    `order` must list each task once. Use `final_error` for everything else: it is faster and takes any visits.
+    `order` must list each task once. Use `final_error` for everything else: it is faster and accepts repeated tasks.
 
     >>> round(closed_form_error([[1, 0.5], [0.5, 1]], [0, 1]), 12)
     0.0625

@@ -11,7 +11,7 @@ MAX_CANDIDATES = 8_000_000
 
 
 def random_correlation(num_tasks: int, low: float = -1.0, high: float = 1.0, seed: int = 0) -> Floats:
-    """A (P, P) uniformly random one of the correlation matrices with all off-diagonal entries in [low, high].
+    """A uniformly random correlation matrix with all off-diagonal entries in [low, high].
 
     On [-1, 1] this is the LKJ distribution with eta = 1 (Lewandowski, Kurowicka and Joe, 2009), drawn directly by their
     onion method. Any other range keeps the first acceptable one of many candidates, by turns from two proposals: LKJ
@@ -19,6 +19,26 @@ def random_correlation(num_tasks: int, low: float = -1.0, high: float = 1.0, see
     candidate is uniform over the same set, so the mixture is exact; a candidate is built row by row and dropped whole
     at its first bad row.
 
+    Parameters
+    ----------
+    num_tasks : int
+        P.
+    low, high : float
+        Range of the off-diagonal entries, within [-1, 1].
+    seed : int
+        The same seed gives the same matrix.
+
+    Returns
+    -------
+    array, (P, P)
+
+    Raises
+    ------
+    ValueError
+        When the range holds no or too few correlation matrices.
+
+    Examples
+    --------
     >>> random_correlation(3, 0, 1, seed=1).round(3)
     array([[1.   , 0.567, 0.711],
            [0.567, 1.   , 0.475],

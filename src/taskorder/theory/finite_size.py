@@ -31,10 +31,28 @@ def finite_size_errors(
     num_inputs: int,
     output: ArrayLike | None = None,
 ) -> Floats:
-    """(P,) expected error of each task after the last visit of `order`, each task trained to convergence.
+    """Expected error of each task after `order`, each task trained to convergence, to first order in 1 / N_x.
 
-    `num_latent` is N_s, `num_inputs` N_x. Time O(k P^4) and 8 P^3 bytes for an output similarity of rank k.
+    Time O(k P^4) and 8 P^3 bytes for an output similarity of rank k.
 
+    Parameters
+    ----------
+    similarity : array-like, (P, P)
+        C, symmetric with ones on the diagonal; it need not be positive semidefinite.
+    order : iterable of int
+        Task indices in the order of learning. Tasks may be visited again or left out.
+    num_latent, num_inputs : int
+        N_s and N_x.
+    output : array-like, (P, P), optional
+        Output similarity Co; None for one shared readout (all ones).
+
+    Returns
+    -------
+    array, (P,)
+        By task index.
+
+    Examples
+    --------
     >>> finite_size_errors([[1, 0.5], [0.5, 1]], [0, 1], 30, 3000).round(4)
     array([0.0643, 0.    ])
     """

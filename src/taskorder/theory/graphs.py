@@ -8,8 +8,21 @@ from taskorder.checks import Floats, Ints, positive_count, similarity_number
 
 
 def chain(num_tasks: int, a: float) -> Floats:
-    """(P, P) similarity a^|i - j| of tasks along a line.
+    """Similarity of tasks along a line: C_ij = a^|i - j|.
 
+    Parameters
+    ----------
+    num_tasks : int
+        P.
+    a : float
+        Similarity of two tasks that share an edge, in [-1, 1].
+
+    Returns
+    -------
+    array, (P, P)
+
+    Examples
+    --------
     >>> chain(3, 0.5)
     array([[1.  , 0.5 , 0.25],
            [0.5 , 1.  , 0.5 ],
@@ -20,8 +33,21 @@ def chain(num_tasks: int, a: float) -> Floats:
 
 
 def ring(num_tasks: int, a: float) -> Floats:
-    """(P, P) similarity a^min(|i - j|, P - |i - j|) of tasks around a circle; for a < 0 it may be indefinite.
+    """Similarity of tasks around a circle: C_ij = a^min(|i - j|, P - |i - j|); for a < 0 it may be indefinite.
 
+    Parameters
+    ----------
+    num_tasks : int
+        P.
+    a : float
+        Similarity of two tasks that share an edge, in [-1, 1].
+
+    Returns
+    -------
+    array, (P, P)
+
+    Examples
+    --------
     >>> ring(4, 0.5)[0]
     array([1.  , 0.5 , 0.25, 0.5 ])
     """
@@ -31,10 +57,23 @@ def ring(num_tasks: int, a: float) -> Floats:
 
 
 def tree(num_tasks: int, a: float) -> Floats:
-    """(P, P) similarity of all nodes of a binary tree in heap order.
+    """Similarity of all nodes of a binary tree in heap order: C_ij = a^(edges between i and j).
 
     Task 0 is the root, task i has the children 2i + 1 and 2i + 2. Any size works: the last level fills from the left.
 
+    Parameters
+    ----------
+    num_tasks : int
+        P.
+    a : float
+        Similarity of two tasks that share an edge, in [-1, 1].
+
+    Returns
+    -------
+    array, (P, P)
+
+    Examples
+    --------
     >>> tree(7, 0.5)[3]
     array([0.25  , 0.5   , 0.125 , 1.    , 0.25  , 0.0625, 0.0625])
     """
@@ -42,11 +81,24 @@ def tree(num_tasks: int, a: float) -> Floats:
 
 
 def leaves(num_tasks: int, a: float) -> Floats:
-    """(P, P) similarity of the leaves, from left to right, of the heap-ordered binary tree with P leaves.
+    """Similarity of the leaves of a binary tree, from left to right: C_ij = a^(edges between i and j).
 
-    That tree has 2P - 1 nodes and two children at each inner node. When P is not a power of two its leaves lie on two
-    levels: the deeper ones come first.
+    The tree is heap-ordered, with 2P - 1 nodes and two children at each inner node. When P is not a power of two its
+    leaves lie on two levels: the deeper ones come first.
 
+    Parameters
+    ----------
+    num_tasks : int
+        P.
+    a : float
+        Similarity of two tasks that share an edge, in [-1, 1].
+
+    Returns
+    -------
+    array, (P, P)
+
+    Examples
+    --------
     >>> leaves(3, 0.5)
     array([[1.   , 0.25 , 0.125],
            [0.25 , 1.   , 0.125],

@@ -13,7 +13,7 @@ MAX_PROJECTIONS = 200
 """The projections stop here at the latest; what they return is a correlation matrix in any case."""
 
 MAX_ENTRY = 1e50
-"""Squares of squares of larger numbers are none."""
+"""Fourth powers of larger entries overflow."""
 
 LARGE = 300
 """Above this many tasks a correlation matrix is recognized by its Cholesky factor: eigenvalues take far longer."""
@@ -26,6 +26,19 @@ def nearest_correlation(matrix: ArrayLike) -> tuple[Floats, Repair]:
     by Newton steps (Qi and Sun, 2006). The result is exactly symmetric with ones on the diagonal, and positive
     semidefinite up to rounding. A correlation matrix comes back unchanged.
 
+    Parameters
+    ----------
+    matrix : array-like, (P, P)
+        Any finite square matrix.
+
+    Returns
+    -------
+    correlation : array, (P, P)
+    repair : Repair
+        Asymmetry and smallest eigenvalue of `matrix`, and how far `correlation` is from it.
+
+    Examples
+    --------
     >>> repaired, repair = nearest_correlation([[1, 1, 0], [1, 1, 1], [0, 1, 1]])
     >>> repaired.round(4)
     array([[1.    , 0.7607, 0.1573],

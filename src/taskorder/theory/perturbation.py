@@ -39,6 +39,22 @@ def perturbation(num_tasks: int, m: float, rho_out: float = 1.0) -> Perturbation
 
     Every quotient by 1 - m in the paper is written here as a power with one exponent less, so m = 1 is fine.
 
+    Parameters
+    ----------
+    num_tasks : int
+        P.
+    m : float
+        The constant similarity between different tasks.
+    rho_out : float
+        The constant output similarity between different tasks; 1 for one shared readout.
+
+    Returns
+    -------
+    Perturbation
+        Coefficients for every pair of positions i < j.
+
+    Examples
+    --------
     >>> around = perturbation(3, 0.3)
     >>> around.coefficient.round(4)
     array([[ 0.    ,  0.3763,  0.0475],

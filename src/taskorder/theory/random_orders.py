@@ -38,10 +38,30 @@ def expected_random_error(
     num_samples: int = 1000,
     seed: int = 0,
 ) -> RandomOrders:
-    """Mean and spread of `final_error` over all P! orders, or over `num_samples` random ones when P! is too many.
+    """Mean and spread of `final_error` over all P! orders, or over random ones when P! is too many.
 
-    All orders are listed while P! times the rank of `output` is at most LISTING_LIMIT: to P = 9 for a shared readout.
+    All orders are evaluated while P! times the rank of `output` is at most 400,000: to P = 9 for a shared readout.
 
+    Parameters
+    ----------
+    similarity : array-like, (P, P)
+        C, symmetric with ones on the diagonal; it need not be positive semidefinite.
+    output : array-like, (P, P), optional
+        Output similarity Co; None for one shared readout (all ones).
+    weights : array-like, (P,), optional
+        Weight of each task's error; 1 by default.
+    num_samples : int
+        Random orders to evaluate when there are too many.
+    seed : int
+        Of these random orders.
+
+    Returns
+    -------
+    RandomOrders
+        Mean, standard deviation, standard error of the mean, number of orders, and whether these are all.
+
+    Examples
+    --------
     >>> expected_random_error([[1, 0.5], [0.5, 1]])
     RandomOrders(mean=0.0625, std=0.0, sem=0.0, count=2, exact=True)
     """
@@ -59,7 +79,7 @@ def expected_random_error(
 def listed_errors(C: Floats, R: Floats, w: Floats) -> Floats:
     """(P!,) errors of all orders, in lexicographic order; shared prefixes are computed once, level by level.
 
-    A prefix keeps its error e and, for the open tasks only, r = R and h = R W C. With G = C W C, visiting j does
+    A prefix keeps its error e and, for the open tasks only, r = R and h = R W C. With G = C W C, learning j does
     e -= r_j.(2 h_j - r_j G_jj), r -= r_j C_j, h -= r_j G_j.
     """
     G = (C * w) @ C
