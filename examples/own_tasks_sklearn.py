@@ -47,7 +47,7 @@ def main() -> None:
         print(f"  {name:16}" + "".join(f"{value:7.2f}" for value in row))
     print("plan: " + " -> ".join(plan.named_order))
     if plan.confidence is not None:
-        print("how sure? " + plan.confidence.summary())
+        print(plan.confidence.summary())
 
     # what the orders really reach, on all training data
     rng = np.random.default_rng(1)

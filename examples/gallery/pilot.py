@@ -30,7 +30,7 @@ reached = {order: 100 * np.mean([one.accuracy for one in scores[order]]) for ord
 planned, everything = reached[found.order], np.array(list(reached.values()))
 
 print("plan: " + ", then ".join(found.named_order))
-print("the plan says " + found.confidence.summary().split(";")[0])
+print(found.confidence.summary().partition(" Verdict")[0])
 print(f"planned {planned:.1f} %, mean of all orders {everything.mean():.1f} %, best {everything.max():.1f} %; "
       f"{(everything > planned).sum()} of 120 orders are better")  # fmt: skip
 with settings():

@@ -80,8 +80,6 @@ class PortableOrder:
                 f"`class_names` must name every class up to {highest}, got {len(class_names)} names. Count from 0."
             )
         names = tuple(tuple(str(class_names[label]) for label in group) for group in groups) if class_names else ()
-        if not isinstance(plan.options, Mapping):
-            raise ValueError(f"`options` of a plan must be an object, got {type(plan.options).__name__}.")
         seed = plan.options.get("sample_seed", plan.options.get("seed"))
         return cls(
             names=plan.names,

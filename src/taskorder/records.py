@@ -5,8 +5,10 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any
+
+from taskorder.typed import Misfit, typed
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,7 @@ class Repair:
     """Largest change of any one entry."""
 
     def summary(self) -> str:
-        """One line for people."""
+        """One line of text."""
         return (
             f"repaired to the nearest correlation matrix: largest entry change {self.largest_change:.3g}, "
             f"Frobenius distance {self.distance:.3g} (asymmetry {self.asymmetry:.3g}, "
@@ -43,7 +45,7 @@ class Confidence:
     gain: float
     """Mean advantage of the chosen order over a random one, measured on the other half, in `unit`."""
     gain_low: float
-    """Lower end of where nine of ten real runs should be; of a rule on similarity, where 90 % of the halves are."""
+    """Lower end of the 90 % interval of the gain in the real run; of a rule on similarity, of the gain on halves."""
     gain_high: float
     unit: str
     """accuracy: mean accuracy of all tasks in rehearsal; score: its stand-in where accuracy is unknown; error: share
@@ -62,12 +64,12 @@ class Confidence:
     num_draws: int
 
     def summary(self) -> str:
-        """One line for people."""
-        what = "% of the predicted error" if self.unit == "error" else f"points of {self.unit}"
+        """One line of text."""
+        unit = "% of the predicted error" if self.unit == "error" else f"points of {self.unit}"
         return (
-            f"{self.verdict}: beats a random order with probability {self.beats_random:.2f}, by "
-            f"{100 * self.gain:.1f} {what} (nine of ten: {100 * self.gain_low:.1f} to {100 * self.gain_high:.1f}); "
-            f"{self.num_as_good} of {self.num_orders} orders are as good"
+            f"Confidence: {100 * self.beats_random:.0f} % likely to beat a random order; expected gain "
+            f"{100 * self.gain:.1f} {unit} (90 % interval {100 * self.gain_low:.1f} to {100 * self.gain_high:.1f}). "
+            f"Verdict: {self.verdict}; {self.num_as_good} of {self.num_orders} orders are as good."
         )
 
 
@@ -93,7 +95,19 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Plan:
-    """An order to train in, the error to expect, and where the answer came from."""
+    """An order to learn tasks in, the error to expect, and where the order comes from.
+
+    `solve` and `plan` return it; `to_json` and `from_json` write and read it.
+
+    Examples
+    --------
+    >>> from taskorder import solve
+    >>> plan = solve([[1, 0.2, 0.6], [0.2, 1, 0.1], [0.6, 0.1, 1]], names=["cats", "cars", "dogs"])
+    >>> plan.named_order, round(plan.error, 4), plan.proven
+    (('cars', 'dogs', 'cats'), 0.0445, True)
+    >>> Plan.from_json(plan.to_json()) == plan
+    True
+    """
 
     order: tuple[int, ...]
     """`order[k]` is the index of the task at step k; tasks already learned are not repeated here."""
@@ -141,7 +155,12 @@ class Plan:
         return abs(self.error - self.lower_bound) / top if top > 0 else 0.0
 
     def summary(self) -> str:
-        """A few lines for people: the order, the error, and how sure it is."""
+        """The order, its error and rule, whether it is proven, and what to know about it, one line each.
+
+        >>> from taskorder import solve
+        >>> print(solve([[1, 0.5], [0.5, 1]]).summary().splitlines()[0])
+        order   A -> B
+        """
         lines = [
             f"order   {' -> '.join(self.named_order)}",
             f"error   {self.error:.6g} ({self._sum()} after the last step)",
@@ -154,8 +173,8 @@ class Plan:
         if self.regret is not None:
             lines.append(f"regret  {self.regret:.6g} more error than if no task had been learned yet")
         if self.confidence is not None:
-            lines.append(f"sure?   {self.confidence.summary()}")
-        lines += [f"warning {one.text}" for one in self.warnings]
+            lines.append(self.confidence.summary())
+        lines += [f"warning {warning.text}" for warning in self.warnings]
         return "\n".join([*lines, *(f"note    {note}" for note in self.notes)])
 
     def _sum(self) -> str:
@@ -179,46 +198,26 @@ class Plan:
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
-        """The plan that `to_json` wrote."""
+        """The plan that `to_json` wrote.
+
+        Parameters
+        ----------
+        text
+            JSON of a plan; plans of older versions, which lack what a pilot adds, are read, too.
+
+        Raises
+        ------
+        ValueError
+            If a key is missing or unknown or a value does not have its type; says where.
+        """
         try:
-            data = json.loads(text)
+            plan = typed(cls, json.loads(text))
+        except Misfit as problem:
+            raise ValueError(f"`text` must be JSON written by Plan.to_json, got {problem}.") from None
         except (ValueError, RecursionError) as problem:
             raise ValueError(f"`text` must be JSON written by Plan.to_json, got a parse error: {problem}.") from None
-        known = {f.name for f in fields(cls)}
-        if not isinstance(data, dict) or not known - _SINCE_PILOTS <= set(data) <= known:
-            odd = sorted((set(data) ^ known) - _SINCE_PILOTS) if isinstance(data, dict) else type(data).__name__
-            raise ValueError(f"`text` must be JSON written by Plan.to_json, got missing or unknown keys {odd}.")
-        try:
-            for key in ("order", "names", "task_errors", "notes"):
-                data[key] = tuple(data[key])
-            data["error_path"] = tuple(tuple(row) for row in data["error_path"])
-        except TypeError:
-            raise ValueError("`text` must be JSON written by Plan.to_json, got a value where a list belongs.") from None
-        try:
-            data["repair"] = None if data["repair"] is None else Repair(**data["repair"])
-        except TypeError:
-            raise ValueError(f"`text` must be JSON written by Plan.to_json, got repair {data['repair']!r}.") from None
-        try:
-            return cls(**{**data, **_from_pilot(data)})
-        except (KeyError, TypeError):
-            raise ValueError("`text` must be JSON written by Plan.to_json, got other keys in its parts.") from None
-
-
-_SINCE_PILOTS = frozenset({"expected", "regret", "confidence", "warnings", "alternatives"})
-"""Keys that plans did not have before they could come from a pilot: they may be missing."""
-
-
-def _from_pilot(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The parts of a plan from a pilot, out of JSON values."""
-    sure = data.get("confidence")
-    if sure is not None:
-        sure = Confidence(**{**sure, "as_good": tuple(tuple(order) for order in sure["as_good"])})
-    others = data.get("alternatives") or ()
-    return {
-        "confidence": sure,
-        "warnings": tuple(Caution(**one) for one in data.get("warnings") or ()),
-        "alternatives": tuple(Alternative(**{**one, "order": tuple(one["order"])}) for one in others),
-    }
+        assert isinstance(plan, Plan)
+        return plan
 
 
 @dataclass(frozen=True)
@@ -237,7 +236,15 @@ class RuleScore:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Every rule on one similarity matrix, beside random orders."""
+    """Every rule on one similarity matrix, beside random orders; `compare` returns it.
+
+    Examples
+    --------
+    >>> from taskorder import chain, compare
+    >>> comparison = compare(chain(4, 0.6))
+    >>> comparison.scores[0].rule, comparison.random_count, round(comparison.random_mean, 3)
+    ('optimal', 24, 0.215)
+    """
 
     names: tuple[str, ...]
     scores: tuple[RuleScore, ...]

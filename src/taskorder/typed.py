@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import types
 from collections.abc import Mapping
@@ -29,11 +30,13 @@ def typed(kind: Any, value: Any, where: str = "") -> Any:
         return None if value is None and type(None) in parts else typed(parts[0], value, where)
     if is_dataclass(kind):
         return _record(kind, value, where)
+    if kind == tuple[float, ...] and isinstance(value, list) and _plain_floats(value):
+        return tuple(value)  # a table has millions of these
     if origin is tuple and isinstance(value, list):
         kinds = [parts[0]] * len(value) if parts[-1] is Ellipsis else list(parts)
         if len(kinds) == len(value):
             return tuple(
-                typed(one, part, f"{where}[{k}]") for k, (one, part) in enumerate(zip(kinds, value, strict=True))
+                typed(kind, part, f"{where}[{k}]") for k, (kind, part) in enumerate(zip(kinds, value, strict=True))
             )
     if origin is Mapping and isinstance(value, dict):
         return value
@@ -46,15 +49,19 @@ def typed(kind: Any, value: Any, where: str = "") -> Any:
     raise Misfit(f"{_short(value)} at {where or 'the top'}")
 
 
+def _plain_floats(values: list[Any]) -> bool:
+    return set(map(type, values)) <= {float} and all(map(math.isfinite, values))
+
+
 def _record(kind: Any, value: Any, where: str) -> Any:
     if not isinstance(value, dict):
         raise Misfit(f"{_short(value)} at {where or 'the top'}")
     hints = get_type_hints(kind)
     known = {field.name: field for field in fields(kind)}
-    odd = [key for key in value if key not in known]
-    odd += [key for key, field in known.items() if key not in value and field.default is MISSING]
-    if odd:
-        raise Misfit(f"a missing or unknown key {_short(odd[0])} at {where or 'the top'}")
+    misfits = [key for key in value if key not in known]
+    misfits += [key for key, field in known.items() if key not in value and field.default is MISSING]
+    if misfits:
+        raise Misfit(f"a missing or unknown key {_short(misfits[0])} at {where or 'the top'}")
     inside = f"{where}." if where else ""
     return kind(**{key: typed(hints[key], part, f"{inside}{key}") for key, part in value.items()})
 

@@ -32,7 +32,7 @@ def test_the_whole_story(small, capsys):
     assert len(runs) == 12
     accuracies = [float(line.split("%")[0].split()[-1]) for line in runs]
     assert accuracies == sorted(accuracies, reverse=True)
-    assert "the pilot said:" in shown
+    assert "Confidence:" in shown
     assert "of all five tasks right at the end" in shown
     assert (small / "taskorder-demo.png").read_bytes().startswith(b"\x89PNG")
 

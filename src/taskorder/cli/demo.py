@@ -192,7 +192,7 @@ def _learner(tasks: Sequence[Task]) -> Learner:
 
 
 def _confidence_lines(planned: Plan) -> list[str]:
-    lines = [f"the pilot said: {planned.confidence.summary()}"] if planned.confidence else []
+    lines = [planned.confidence.summary()] if planned.confidence else []
     return [*lines, *(f"warning: {one.text}" for one in planned.warnings)]
 
 

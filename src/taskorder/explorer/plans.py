@@ -100,7 +100,7 @@ def report_of(body: Payload, watch: Watch) -> str:
     from taskorder.report.source import checked_plan
 
     found = body.get("plan")
-    plan = plan_of(body) if found is None else checked_plan(Plan.from_json(json.dumps(found)), found, "plan")
+    plan = plan_of(body) if found is None else checked_plan(Plan.from_json(json.dumps(found)), "plan")
     similarity = checks.square_matrix(question_of(body)["similarity"])
     numbers = plan_numbers(plan, similarity, time_limit=REPORT_SECONDS, watch=watch)
     source = str(body.get("source", "the explorer"))[:200]

@@ -10,11 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from taskorder.audit.audit import Audit
 from taskorder.audit.results import NEEDED
-from taskorder.records import Alternative, Caution, Confidence, Plan
+from taskorder.records import Plan
 from taskorder.tables.reading import MAX_TABLE_BYTES
 from taskorder.typed import Misfit, typed
 
@@ -76,7 +74,7 @@ class Source:
         if not {"order", "error_path", "similarity_digest"} <= set(data):
             return None
         try:
-            return checked_plan(Plan.from_json(json.dumps(data)), data, self.name)
+            return checked_plan(Plan.from_json(json.dumps(data)), self.name)
         except TypeError:
             raise _misfit(self.name) from None
         except ValueError as problem:
@@ -132,31 +130,20 @@ def open_source(path: str) -> Source:
         raise ValueError(f"`{path}` must be readable, got: {problem.strerror}. Check its permissions.") from None
 
 
-def checked_plan(plan: Plan, data: dict[str, Any], name: str) -> Plan:
-    """The plan in `data`, if its parts fit together; a plan that was edited by hand may not."""
+def checked_plan(plan: Plan, name: str) -> Plan:
+    """The plan, if its parts fit together; one that was edited by hand may not."""
     P, V = len(plan.names), len(plan.order)
+    orders = [other.order for other in plan.alternatives]
+    if plan.confidence is not None:
+        orders += plan.confidence.as_good
     try:
-        path = np.array(plan.error_path, dtype=np.float64)
-        ends = np.array(plan.task_errors, dtype=np.float64)
-        fits = path.shape == (V + 1, P) and ends.shape == (P,) and P > 0
-        fits = fits and all(isinstance(one, int) and 0 <= one < P for one in plan.order)
-        fits = fits and all(
-            isinstance(one, str) for one in (*plan.names, *plan.notes, plan.rule, plan.similarity_digest)
-        )
-        fits = fits and bool(np.isfinite(path).all() and np.isfinite(ends).all()) and np.isfinite(plan.error)
-        fits = fits and all(isinstance(one, int | float) for one in (plan.error, plan.seconds, plan.lower_bound or 0))
-        fits = fits and isinstance(plan.options, dict) and set(plan.options.get("learned") or ()) <= set(plan.names)
-        fits = fits and all(
-            sorted(one) == sorted(plan.order)
-            for one in (
-                *(other.order for other in typed(tuple[Alternative, ...], data.get("alternatives", []))),
-                *getattr(typed(Confidence | None, data.get("confidence")), "as_good", ()),
-            )
-        )
-        typed(tuple[Caution, ...], data.get("warnings", []))
-        typed(tuple[float | None, ...], [data.get("expected"), data.get("regret"), plan.seconds, plan.lower_bound])
-        plan.to_json()  # no NaN anywhere
-    except (TypeError, ValueError, OverflowError):
+        fits = P == len(plan.task_errors) > 0
+        fits = fits and len(plan.error_path) == V + 1 and all(len(row) == P for row in plan.error_path)
+        fits = fits and all(0 <= task < P for task in plan.order)
+        fits = fits and set(plan.options.get("learned") or ()) <= set(plan.names)
+        fits = fits and all(sorted(order) == sorted(plan.order) for order in orders)
+        plan.to_json()  # no NaN in the options
+    except (TypeError, ValueError):
         fits = False
     if not fits:
         raise _misfit(name)
