@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from taskorder.checks import Floats
+from taskorder.tables.input_files import refusal
 from taskorder.tables.separated import counted
 
 NEEDED = ("order", "seed", "task", "accuracy")
@@ -67,9 +68,7 @@ def needed_columns(columns: Iterable[str], label: str) -> None:
     columns = list(columns)
     missing = [name for name in NEEDED if name not in columns]
     if missing:
-        raise ValueError(
-            f"`{label}` must have the columns {', '.join(NEEDED)}, got no {missing[0]!r} among: {_shown(columns)}."
-        )
+        raise refusal(label, f"have the columns {', '.join(NEEDED)}", f"no {missing[0]!r} among: {_shown(columns)}", "")
 
 
 def results_from_rows(rows: Iterable[Row], label: str, where: Mapping[str, str] | None = None) -> Results:
@@ -115,15 +114,12 @@ def _check_tasks(
 ) -> None:
     """Refuse an order of other tasks than the orders before it, and a task that is not in its order."""
     if tasks != expected:
-        raise ValueError(
-            f"`{label}` must have the same tasks in every order, got {cells['order']!r} {_where(location)} "
-            f"after orders of {', '.join((expected or ('no tasks',))[:SHOWN])}."
-        )
+        others = ", ".join((expected or ("no tasks",))[:SHOWN])
+        got = f"{cells['order']!r} {_where(location)} after orders of {others}"
+        raise refusal(label, "have the same tasks in every order", got, "")
     if tasks and cells["task"] not in tasks and cells.get("task_name") not in tasks:
-        raise ValueError(
-            f"`{label}` must name tasks as in the orders, got task {cells['task']!r} {_where(location)}, "
-            f"which is not in {cells['order']!r}."
-        )
+        got = f"task {cells['task']!r} {_where(location)}, which is not in {cells['order']!r}"
+        raise refusal(label, "name tasks as in the orders", got, "")
 
 
 def _chosen(cells: Mapping[str, str], where: Mapping[str, str], label: str) -> bool:
@@ -150,19 +146,15 @@ def _where(location: Location) -> str:
 def _order(text: str, location: Location, label: str) -> tuple[str, ...]:
     steps = _steps(text)
     if not all(steps) or len(set(steps)) < len(steps):
-        raise ValueError(
-            f"`{label}` must have orders like 2>0>1 with each task once, got {text!r} {_where(location)}. "
-            "Or give each order a name without >."
-        )
+        rule, fix = "have orders like 2>0>1 with each task once", "Or give each order a name without >."
+        raise refusal(label, rule, f"{text!r} {_where(location)}", fix)
     return steps
 
 
 def _is_last(step: str, steps: Sequence[str], location: Location, label: str) -> bool:
     if len(steps) == 1:
-        raise ValueError(
-            f"`{label}` must have orders like 2>0>1 beside a column step, got {steps[0]!r} {_where(location)}. "
-            "Or keep the rows of the last step and drop the column."
-        )
+        rule, fix = "have orders like 2>0>1 beside a column step", "Or keep only the last step and drop the column."
+        raise refusal(label, rule, f"{steps[0]!r} {_where(location)}", fix)
     if not step.isdecimal():
         raise ValueError(f"`{label}` must have whole numbers as steps, got {step!r} {_where(location)}.")
     return int(step) == len(steps)
@@ -174,10 +166,8 @@ def _number(cell: str, location: Location, label: str) -> float:
     except ValueError:
         number = math.nan
     if not 0 <= number <= 100:
-        raise ValueError(
-            f"`{label}` must have accuracies from 0 to 1 or from 0 to 100, got {cell!r} {_where(location)}. "
-            "Run it again or drop the row."
-        )
+        rule, fix = "have accuracies from 0 to 1 or from 0 to 100", "Run it again or drop the row."
+        raise refusal(label, rule, f"{cell!r} {_where(location)}", fix)
     return number
 
 
@@ -212,10 +202,8 @@ def _one_experiment(values: Mapping[str, Mapping[str, None]], label: str) -> lis
         shown = ", ".join(list(cells)[:SHOWN]) + (", ..." if len(cells) > SHOWN else "")
         if "kind" in values and "set" in values:  # an export: other settings are other experiments
             first = next(iter(cells))
-            raise ValueError(
-                f"`{label}` must hold one experiment, got several with {column} {shown}. "
-                f"Choose one with `where`: {column}={first}."
-            )
+            fix = f"Choose one with `where`: {column}={first}."
+            raise refusal(label, "hold one experiment", f"several with {column} {shown}", fix)
         notes.append(f"column {column} has several values ({shown}) and is ignored; `where` keeps one value")
     return notes
 
@@ -240,9 +228,7 @@ def _table(
         accuracy[partial] = np.nan
     there = np.asarray(~np.isnan(accuracy).any(axis=2))
     if not there.any():
-        raise ValueError(
-            f"`{label}` must have runs with every task, got none: each lacks one. Tasks: {', '.join(tasks)}."
-        )
+        raise refusal(label, "have runs with every task", "none: each lacks one", f"Tasks: {', '.join(tasks)}.")
     rows, columns = np.flatnonzero(there.any(axis=1)), np.flatnonzero(there.any(axis=0))
     return Results(
         orders=tuple(orders[row] for row in rows),
@@ -261,10 +247,8 @@ def _shares(accuracy: Floats, entries: Mapping[tuple[str, str, str], Entry], lab
         return accuracy
     first = next(entry for entry in entries.values() if entry.accuracy > 1)
     if known.max() <= 1.5 or np.mean((known > 0) & (known <= 1)) > 0.5:
-        raise ValueError(
-            f"`{label}` must have accuracies all from 0 to 1 or all from 0 to 100, got a mixture: "
-            f"{first.accuracy:g} {_where(first.location)}."
-        )
+        got = f"a mixture: {first.accuracy:g} {_where(first.location)}"
+        raise refusal(label, "have accuracies all from 0 to 1 or all from 0 to 100", got, "")
     return accuracy / 100
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from taskorder.checks import Ints, seed_number
 from taskorder.stratified import stratified_counts
+from taskorder.tables.input_files import refusal
 
 MAX_DATASET_BYTES = 2 * 2**30
 """Data sets that would take more memory than this are refused."""
@@ -36,16 +37,16 @@ class Dataset:
             if not len(labels):
                 raise ValueError(f"`{self.name}` must have rows to {split} on, got none.")
             if len(inputs) != len(labels):
-                raise ValueError(
-                    f"`{self.name}` must have one {split} label for each input, got {len(labels)} for {len(inputs)}. "
-                    "The files do not belong together: get them again."
+                rule, fix = (
+                    f"have one {split} label for each input",
+                    "The files do not belong together: get them again.",
                 )
+                raise refusal(self.name, rule, f"{len(labels)} for {len(inputs)}", fix)
             low, high = int(labels.min()), int(labels.max())
             if low < 0 or high >= self.num_classes:
-                raise ValueError(
-                    f"`{self.name}` must have {split} labels from 0 to {self.num_classes - 1}, "
-                    f"got {low if low < 0 else high}. The file is damaged, or the class names are incomplete."
-                )
+                rule = f"have {split} labels from 0 to {self.num_classes - 1}"
+                fix = "The file is damaged, or the class names are incomplete."
+                raise refusal(self.name, rule, str(low if low < 0 else high), fix)
         if self.train_inputs.shape[1:] != self.test_inputs.shape[1:]:
             train, test = (" x ".join(map(str, a.shape[1:])) for a in (self.train_inputs, self.test_inputs))
             raise ValueError(f"`{self.name}` must have test inputs shaped like the others ({train}), got {test}.")

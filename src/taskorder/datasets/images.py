@@ -35,10 +35,8 @@ def read_images(folder: Path) -> Dataset:
     try:
         import PIL  # noqa: F401
     except ImportError:
-        raise ValueError(
-            f"`{printable(folder)}` must be read with pillow, got no such package. "
-            'Install it with: pip install "taskorder[images]".'
-        ) from None
+        fix = 'Install it with: pip install "taskorder[images]".'
+        raise refusal(folder, "be read with pillow", "no such package", fix) from None
     test = next((folder / name for name in TEST_FOLDERS if (folder / name).is_dir()), None)
     train = folder / "train" if test or (folder / "train").is_dir() else folder
     names = tuple(entry.name for entry in _entries(train) if entry.is_dir())
@@ -67,9 +65,7 @@ def _entries(folder: Path) -> list[Path]:
     try:
         return sorted(entry for entry in folder.iterdir() if not entry.name.startswith("."))
     except (FileNotFoundError, NotADirectoryError):
-        raise ValueError(
-            f"`{printable(folder)}` must be a folder with one folder of images a class, got no such folder. {_LAYOUT}"
-        ) from None
+        raise refusal(folder, "be a folder with one folder of images a class", "no such folder", _LAYOUT) from None
     except OSError as problem:
         raise unreadable(folder, problem) from None
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from taskorder.datasets import load
 from taskorder.datasets.dataset import Dataset
 from taskorder.datasets.features import column_names, read_feature_tables
+from taskorder.tables.input_files import refusal
 from taskorder.task import Task, align, share_labels
 
 KEYS = ("tasks", "column", "classes_per_task")
@@ -123,10 +124,8 @@ def _same_columns(paths: Sequence[Path]) -> None:
     for path, columns in tables:
         first, first_columns = tables[0]
         if columns and first_columns and columns != first_columns:
-            raise ValueError(
-                f"`{path}` must have the columns of {first} ({', '.join(first_columns[:12])}) in that order, "
-                f"got {', '.join(columns[:12])}. Name and order them alike."
-            )
+            rule = f"have the columns of {first} ({', '.join(first_columns[:12])}) in that order"
+            raise refusal(path, rule, ", ".join(columns[:12]), "Name and order them alike.")
 
 
 def _by_classes(data: Dataset, spec: TaskSpec) -> tuple[list[Task], list[tuple[int, ...]]]:

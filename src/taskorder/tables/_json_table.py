@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from typing import Any
 
+from taskorder.tables.input_files import refusal
 from taskorder.tables.separated import counted
 
 _JSON_FORMS = '[[1, 0.5], [0.5, 1]] or {"names": [...], "similarity": [[...]]} or {"A": {"A": 1, "B": 0.5}, ...}'
@@ -26,10 +27,8 @@ def parse_json(text: str, label: str, max_tasks: int) -> tuple[list[list[float]]
     try:
         data = json.loads(text, object_pairs_hook=unique_keys, parse_int=float)  # int refuses thousands of digits
     except json.JSONDecodeError as problem:
-        raise ValueError(
-            f"`{label}` must be JSON, got {problem.msg} on line {problem.lineno}, column {problem.colno}. "
-            f"Expected {_JSON_FORMS}."
-        ) from None
+        got = f"{problem.msg} on line {problem.lineno}, column {problem.colno}"
+        raise refusal(label, "be JSON", got, f"Expected {_JSON_FORMS}.") from None
     except RecursionError:
         raise ValueError(f"`{label}` must be a JSON table, got too deep a nesting. Expected {_JSON_FORMS}.") from None
     names = None
@@ -56,21 +55,17 @@ def _from_mapping(data: dict[str, Any], label: str) -> tuple[list[list[Any]], li
             raise ValueError(f"`{label}` must map every task to its row, got no row at {name[:40]!r}: {_JSON_FORMS}.")
         odd = sorted(set(row) ^ set(names))
         if odd:
-            raise ValueError(
-                f"`{label}` must name the same tasks in every row, got {name[:40]!r} with another {odd[0][:40]!r}."
-            )
+            got = f"{name[:40]!r} with another {odd[0][:40]!r}"
+            raise refusal(label, "name the same tasks in every row", got, "")
     return [[data[row][column] for column in names] for row in names], names
 
 
 def _numbers(row: list[Any], number: int, length: int, label: str) -> list[float]:
     if len(row) != length:
-        raise ValueError(
-            f"`{label}` must have equally long rows, got {counted(len(row), 'cell')} in row {number} "
-            f"where row 1 has {length}."
-        )
+        got = f"{counted(len(row), 'cell')} in row {number} where row 1 has {length}"
+        raise refusal(label, "have equally long rows", got, "")
     for column, cell in enumerate(row, start=1):
         if isinstance(cell, bool) or not isinstance(cell, (int, float)) or not abs(cell) <= 1e300:
-            raise ValueError(
-                f"`{label}` must hold finite numbers, got {str(cell)[:40]!r} at row {number}, column {column}."
-            )
+            got = f"{str(cell)[:40]!r} at row {number}, column {column}"
+            raise refusal(label, "hold finite numbers", got, "")
     return [float(cell) for cell in row]

@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
+from taskorder.tables.input_files import refusal
 from taskorder.tables.separated import counted, has_decimal_comma, is_number, read_rows, to_numbers
 
 MISSING = frozenset({"na", "n/a", "nil", "null", "none", "missing"})
@@ -50,10 +51,9 @@ def _even_rows(rows: list[list[str]], line_numbers: list[int], label: str) -> No
         rows[0].insert(0, "")
     for row, number in zip(rows, line_numbers, strict=True):
         if len(row) != usual:
-            raise ValueError(
-                f"`{label}` must have equally long rows, got {counted(len(row), 'cell')} on line {number} where "
-                f"most lines have {usual}. Fill in or remove cells there; put names with separators in double quotes."
-            )
+            got = f"{counted(len(row), 'cell')} on line {number} where most lines have {usual}"
+            fix = "Fill in or remove cells there; put names with separators in double quotes."
+            raise refusal(label, "have equally long rows", got, fix)
 
 
 def _layout(rows: list[list[str]], label: str, separator: str) -> tuple[bool, bool]:

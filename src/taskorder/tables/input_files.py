@@ -35,7 +35,7 @@ def refusal(path: str | os.PathLike[str], rule: str, got: str, fix: str = "Get t
     >>> refusal("a.csv", "be UTF-8 text", "an odd byte on line 3", "Save it as UTF-8.")
     Refusal('`a.csv` must be UTF-8 text, got an odd byte on line 3. Save it as UTF-8.')
     """
-    return Refusal(f"`{printable(path)}` must {rule}, got {got}. {fix}")
+    return Refusal(f"`{printable(path)}` must {rule}, got {got}. {fix}".rstrip())
 
 
 def printable(path: str | os.PathLike[str]) -> str:
