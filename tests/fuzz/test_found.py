@@ -208,7 +208,8 @@ def test_stores_with_a_run_that_does_not_fit(words, change, tmp_path, monkeypatc
     damaged_store(tmp_path / "s", change)
     assert main([words[0], "s", *words[1:]]) == 2
     said = capsys.readouterr().err
-    assert "`store` must hold runs as `taskorder run` writes them, got a run with" in said
+    name = "STORE" if words[0] == "export" else "store"
+    assert f"`{name}` must hold runs as `taskorder run` writes them, got a run with" in said
     assert "(set 0, seed 0) in s." in said
     assert sorted(path.name for path in tmp_path.iterdir()) == ["s"]
 
