@@ -10,9 +10,11 @@ from collections.abc import Sequence
 import pytest
 
 import taskorder.runs.store
+import taskorder.runs.store_file
 from taskorder.runs.local import complete
 from taskorder.runs.specs import RunSpec
-from taskorder.runs.store import PIECE, SCHEMA, Store, StoreError, scratch
+from taskorder.runs.store import PIECE, Store
+from taskorder.runs.store_file import SCHEMA, StoreError, scratch
 
 SPECS = [RunSpec("square.1", {"x": x}) for x in range(10)]
 
@@ -135,7 +137,8 @@ def test_a_full_disk_loses_only_what_does_not_fit(tmp_path):
 FILL = """
 import resource, sys
 from taskorder.runs.specs import RunSpec
-from taskorder.runs.store import Store, StoreError
+from taskorder.runs.store import Store
+from taskorder.runs.store_file import StoreError
 resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
 store = Store(sys.argv[1])
 for x in range(10):
@@ -224,7 +227,7 @@ def test_a_request_takes_no_memory(tmp_path):
 
 
 def test_others_write_while_a_request_is_being_made(tmp_path, monkeypatch):
-    monkeypatch.setattr(taskorder.runs.store, "WAIT_SECONDS", 0.5)
+    monkeypatch.setattr(taskorder.runs.store_file, "WAIT_SECONDS", 0.5)
     with Store(tmp_path / "s") as store, Store(tmp_path / "s") as other:
 
         class Slow(Sequence):

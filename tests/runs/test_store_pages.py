@@ -7,7 +7,8 @@ import pytest
 
 from taskorder.runs import store as stores
 from taskorder.runs.specs import RunSpec
-from taskorder.runs.store import Store, StoreError
+from taskorder.runs.store import Store
+from taskorder.runs.store_file import StoreError
 
 SPECS = [RunSpec("square.1", {"x": x}) for x in range(7)]
 

@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     from taskorder.datasets.task_files import TaskSpec, read_task_spec, read_tasks
     from taskorder.learners.named import default_name, keep_compiled_for, named_learner
     from taskorder.planning.plan import run_pilot
-    from taskorder.runs.store import StoreError
+    from taskorder.runs.store_file import StoreError
 
     workers = share_of(args)
     folder = _folder(args.folder)

@@ -63,7 +63,8 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> tuple[int, str]:
     """The exit code and what to print."""
-    from taskorder.runs.store import Store, StoreError
+    from taskorder.runs.store import Store
+    from taskorder.runs.store_file import StoreError
 
     name = Path(args.config).stem
     path = Path(args.store) if args.store is not None else Path("results") / f"{name}.sqlite"

@@ -32,11 +32,21 @@ class History(NamedTuple):
 
 
 class CallableLearner:
-    """Asks `answer(learned, test, seed)`, with task names, for the loss on `test` after learning `learned`.
+    """A learner that is a function: it answers with the loss on one task after learning others.
 
-    chance: the loss with shuffled labels, where the answers do not hold it: one number, or a number for each task name.
-    name: what a store knows the learner by; by default the name of the function.
+    Parameters
+    ----------
+    answer : callable
+        `answer(learned, test, seed)`, with task names, returns the loss on `test` after learning `learned`, or a
+        mapping with "loss" and, if known, "chance" and "accuracy".
+    chance : float or mapping of str to float, optional
+        The loss with shuffled labels, where the answers do not hold it: one number, or a number for each task name.
+    name : str, optional
+        What a store knows the learner by; by default the name of the function.
 
+    Examples
+    --------
+    >>> from taskorder import Task
     >>> learner = CallableLearner(lambda learned, test, seed: 0.1 if test in learned else 0.6, chance=0.7, name="guess")
     >>> learner.loss(learner.fit(learner.make(0), Task("tennis")), Task("golf"))
     0.6
@@ -68,11 +78,11 @@ class CallableLearner:
 
     def loss(self, model: History, task: Task) -> float:
         """The answer."""
-        return self._asked(model, task)["loss"]
+        return self._answered(model, task)["loss"]
 
     def chance(self, model: History, task: Task) -> float:
         """The loss with shuffled labels, from the answer or as given."""
-        given, answer = self.given_chance, self._asked(model, task)
+        given, answer = self.given_chance, self._answered(model, task)
         if "chance" in answer:
             return answer["chance"]
         value = given.get(task.name) if isinstance(given, Mapping) else given
@@ -85,7 +95,7 @@ class CallableLearner:
 
     def accuracy(self, model: History, task: Task) -> float | None:
         """From the answer, None if it does not say."""
-        return self._asked(model, task).get("accuracy")
+        return self._answered(model, task).get("accuracy")
 
     def describe(self) -> str:
         """The name of the learner, or of the function."""
@@ -94,7 +104,7 @@ class CallableLearner:
             raise ValueError(f"`name` must be given to use this learner with a store, got {self.answer!r}.")
         return f"black box {name} chance={self.given_chance}"
 
-    def _asked(self, model: History, task: Task) -> dict[str, float]:
+    def _answered(self, model: History, task: Task) -> dict[str, float]:
         """The answer to one question, asked once."""
         question = model, task.name
         if question not in self._answers:
@@ -103,10 +113,27 @@ class CallableLearner:
 
 
 class CommandLearner(CallableLearner):
-    """Runs `command` once for each question.
+    """A learner that is a program, run once for each loss.
 
     It gets {"train": [names], "test": name, "seed": number} on standard input and prints a number, or
     {"loss": number, "chance": number, "accuracy": number}, the last two if known.
+
+    Parameters
+    ----------
+    command : str or sequence of str
+        The program and its arguments; a text is split as a shell does.
+    chance : float or mapping of str to float, optional
+        The loss with shuffled labels, where the program does not print it.
+    timeout : float or None
+        Seconds that one answer may take; None for no limit.
+
+    Examples
+    --------
+    >>> import sys
+    >>> from taskorder import Task
+    >>> learner = CommandLearner([sys.executable, "-c", "print(0.25)"], chance=0.7)
+    >>> learner.loss(learner.fit(learner.make(0), Task("tennis")), Task("golf"))
+    0.25
     """
 
     def __init__(
@@ -156,8 +183,8 @@ class CommandLearner(CallableLearner):
 
 def _checked(answer: Answer, model: History, task: Task) -> dict[str, float]:
     """The answer as a mapping with a loss."""
-    found = dict(answer) if isinstance(answer, Mapping) else {"loss": answer}
-    known = {key: found.get(key) for key in ("loss", "chance", "accuracy")}
+    given = dict(answer) if isinstance(answer, Mapping) else {"loss": answer}
+    known = {key: given.get(key) for key in ("loss", "chance", "accuracy")}
     try:
         numbers = {key: float(value) for key, value in known.items() if value is not None}
     except (TypeError, ValueError, OverflowError):

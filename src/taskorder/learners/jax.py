@@ -45,9 +45,24 @@ class JaxModel(NamedTuple):
 
 
 class JaxLearner(ByClass):
-    """Trains `net` by Adam as `recipe` says; a batch is never larger than the task.
+    """A JAX network, trained by Adam; many models are trained in one compiled batch.
 
-    net: a Net, such as `mlp((64,), 2)`, or a pair (init, apply) of functions like those of a Net.
+    Parameters
+    ----------
+    net : Net or pair of callables
+        A Net, such as `mlp((64,), 2)`, or a pair (init, apply) of functions like those of a Net.
+    recipe : Recipe
+        Epochs, batch size (never larger than the task) and learning rate.
+
+    Examples
+    --------
+    >>> from taskorder import Task
+    >>> from taskorder.engine.nets import mlp
+    >>> learner = JaxLearner(mlp((1,), 2, hidden=(4,)))
+    >>> task = Task("signs", [[-1.0], [1.0]] * 8, [0, 1] * 8)
+    >>> before = learner.make(seed=0)
+    >>> learner.loss(learner.fit(before, task), task) < learner.loss(before, task)
+    True
     """
 
     def __init__(
@@ -132,8 +147,8 @@ class JaxLearner(ByClass):
         for begin in range(0, len(inputs), size):
             part = inputs[begin : begin + size]
             padded = np.concatenate([part, np.zeros((size - len(part), *part.shape[1:]), part.dtype)])
-            found = np.asarray(_log_losses(self.net, params, _on_device(padded)), np.float64)
-            parts.append(found[: len(models), : len(part)])
+            losses = np.asarray(_log_losses(self.net, params, _on_device(padded)), np.float64)
+            parts.append(losses[: len(models), : len(part)])
         return np.concatenate(parts, axis=1)
 
     def _num_outputs(self, task: Task) -> int:

@@ -75,19 +75,19 @@ def _estimator(text: str, batch_size: int | None) -> Any:
     try:
         node = ast.parse(text, mode="eval").body
         call = node if isinstance(node, ast.Call) else ast.Call(node, [], [])
-        settings = {one.arg: _plain(one) for one in call.keywords if one.arg}
+        settings = {keyword.arg: _plain(keyword) for keyword in call.keywords if keyword.arg}
         name = call.func.id if isinstance(call.func, ast.Name) else ""
         if call.args or len(settings) < len(call.keywords):
             raise ValueError("settings without a name")
     except (SyntaxError, ValueError) as problem:
         raise ValueError(f"`learner` must be like sklearn:SGDClassifier(alpha=1), got {text!r}: {problem}.") from None
     for module in SKLEARN:
-        found = getattr(import_module(f"sklearn.{module}"), name, None) if name else None
-        if isinstance(found, type):
+        estimator = getattr(import_module(f"sklearn.{module}"), name, None) if name else None
+        if isinstance(estimator, type):
             if batch_size is not None and name == "MLPClassifier":
                 settings.setdefault("batch_size", batch_size)
             try:
-                return found(**settings)
+                return estimator(**settings)
             except TypeError as problem:
                 raise ValueError(f"`learner` must have settings that {name} knows, got: {problem}.") from None
     raise ValueError(f"`learner` must name a class of scikit-learn's {', '.join(SKLEARN)}, got {text!r}.")

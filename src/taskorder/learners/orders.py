@@ -27,7 +27,17 @@ Report = Callable[[int, int], object]
 
 
 class LearnerError(ValueError):
-    """A learner raised, or gave a loss that is no number; the message names the task, the seed and the fit."""
+    """A learner raised, or gave a loss that is not a number; the message names the task, the seed and the fit.
+
+    Examples
+    --------
+    >>> from taskorder.learners import CallableLearner
+    >>> learner = CallableLearner(lambda learned, test, seed: -1.0, chance=0.7, name="wrong")
+    >>> learn_orders(learner, [Task("golf")], [(0,)])
+    Traceback (most recent call last):
+    ...
+    taskorder.learners.orders.LearnerError: `learner` must give a finite loss of at least 0, got -1.0 for 'golf' ...
+    """
 
 
 class ModelFailed(Exception):

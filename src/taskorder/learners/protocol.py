@@ -35,7 +35,23 @@ SHUFFLES = 5
 
 
 class Learner(Protocol):
-    """The smallest learner that works."""
+    """What a learner must do: make a model, fit it to a task, and say its loss on a task.
+
+    Examples
+    --------
+    The smallest learner remembers the names of its tasks:
+
+    >>> class Memory:
+    ...     def make(self, seed):
+    ...         return []
+    ...     def fit(self, model, task):
+    ...         return [*model, task.name]
+    ...     def loss(self, model, task):
+    ...         return 0.0 if task.name in model else 1.0
+    >>> learner, task = Memory(), Task("golf")
+    >>> learner.loss(learner.fit(learner.make(0), task), task)
+    0.0
+    """
 
     def make(self, seed: int) -> Model:
         """A fresh model; the same for the same seed."""
@@ -48,7 +64,13 @@ class Learner(Protocol):
 
 
 class Score(NamedTuple):
-    """How a model does on a task."""
+    """How a model does on a task.
+
+    Examples
+    --------
+    >>> Score(loss=0.2, chance=0.7, accuracy=0.9).loss
+    0.2
+    """
 
     loss: float
     chance: float | None
@@ -77,7 +99,29 @@ class ByClass(ABC):
 
 
 def score(learner: Learner, model: Model, task: Task) -> Score:
-    """Loss, loss to expect with shuffled labels, and accuracy of a model on a task."""
+    """Loss, loss to expect with shuffled labels, and accuracy of a model on a task.
+
+    Parameters
+    ----------
+    learner : Learner
+        What made the model; its optional methods are used where it has them.
+    model : object
+        The model.
+    task : Task
+        The task to measure it on.
+
+    Returns
+    -------
+    Score
+        What the learner cannot say is None.
+
+    Examples
+    --------
+    >>> from taskorder.learners import CallableLearner
+    >>> learner = CallableLearner(lambda learned, test, seed: 0.5, chance=0.7, name="half")
+    >>> score(learner, learner.make(0), Task("golf"))[:3]
+    (0.5, 0.7, None)
+    """
     if hasattr(learner, "losses_by_class"):
         inputs, targets = task.measured
         return score_by_class(learner.losses_by_class(model, inputs), targets)
@@ -131,8 +175,8 @@ def described(learner: Learner) -> str:
     except ValueError:
         raise
     except Exception as problem:
-        said = " ".join(f"{type(problem).__name__}: {problem}".split())
-        raise ValueError(f"`learner` must say what it is, got {said}. Mend what makes its model.") from problem
+        reason = " ".join(f"{type(problem).__name__}: {problem}".split())
+        raise ValueError(f"`learner` must say what it is, got {reason}. Mend what makes its model.") from problem
     if re.search(r" at 0x[0-9a-f]+", text):
         raise ValueError(
             f"`learner` must say what it is, to be used with a store, got {text}. "
@@ -150,8 +194,8 @@ def same_classes(known: tuple[Hashable, ...], task: Task) -> tuple[Hashable, ...
         )
     if known and known != task.classes:
         raise ValueError(
-            f"`task` {task.name!r} must have the classes that the model knows ({_listed(known)}), "
-            f"got {_listed(task.classes)}. Align all tasks first: align(tasks)."
+            f"`task` {task.name!r} must have the classes that the model knows ({_few(known)}), "
+            f"got {_few(task.classes)}. Align all tasks first: align(tasks)."
         )
     return task.classes
 
@@ -170,5 +214,5 @@ def as_floats(inputs: NDArray[Any]) -> NDArray[Any]:
     return inputs.astype(np.float32) / 255 if inputs.dtype == np.uint8 else inputs
 
 
-def _listed(classes: tuple[Hashable, ...]) -> str:
+def _few(classes: tuple[Hashable, ...]) -> str:
     return ", ".join(map(repr, classes[:6])) + (", ..." if len(classes) > 6 else "")

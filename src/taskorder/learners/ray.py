@@ -1,6 +1,6 @@
 """A learner whose fits run on a Ray cluster: `plan(tasks, RayLearner(mine))` rehearses there.
 
-Its models are places in Ray's object store, where beginnings that orders share stay as checkpoints; what has no room
+Its models are places in Ray's object store, where prefixes that orders share stay as checkpoints; what has no room
 there goes to disk, by Ray's own doing. A checkpoint that is lost with its machine is learned again from the one
 before it. The process that plans holds no model and no copy of the tasks but its own.
 """
@@ -111,11 +111,11 @@ class RayLearner:
             part, learned = models[begin : begin + self._group], tasks[begin : begin + self._group]
             refs, places = _distinct(part)
             names = {task.name: self._put(task) for task in learned}
-            wanted = [list(names).index(task.name) for task in learned]
-            made, mark = self._fit.remote(*self._shared, places, wanted, len(refs), *refs, *names.values())
+            indices = [list(names).index(task.name) for task in learned]
+            made, mark = self._fit.remote(*self._shared, places, indices, len(refs), *refs, *names.values())
             fitted += [Checkpoint(made, place) for place in range(len(part))]
             marks.append(mark)
-        there = [one for group in self._gather(marks) for one in group]
+        there = [mark for group in self._gather(marks) for mark in group]
         return [model if is_there else None for model, is_there in zip(fitted, there, strict=True)]
 
     @from_outside()
@@ -131,20 +131,20 @@ class RayLearner:
 
     def _gather(self, waiting: list[Any]) -> list[Any]:
         """All results; where a task raised, its error with the place of the first model that it was given."""
-        found: list[Any] = []
+        results: list[Any] = []
         try:
             for ref in waiting:
                 while not self._came(ref):
                     pass
                 with self._head.guarded():
-                    found.append(self._ray.get(ref))
+                    results.append(self._ray.get(ref))
         except self._ray.exceptions.RayError as problem:
             cause = getattr(problem, "cause", None)
             own = cause if isinstance(cause, Exception) else WorkerLost.from_ray(problem)
-            raise ModelFailed(len(found) * self._group, own) from None
+            raise ModelFailed(len(results) * self._group, own) from None
         finally:
-            cancel(waiting[len(found) :], self._head)
-        return found
+            cancel(waiting[len(results) :], self._head)
+        return results
 
     def _came(self, ref: Any) -> bool:
         """Whether it has, after a moment at most."""
@@ -190,15 +190,15 @@ def _fit(
     parts: Packed,
     share: Share,
     places: list[tuple[int, int]],
-    wanted: list[int],
+    indices: list[int],
     num_models: int,
     *packed: Packed,
 ) -> tuple[Packed, list[bool]]:
     """The fitted models, and of each whether there is one: that says that they are there without bringing them."""
     learner = _learner(key, parts, share)
     models = _taken(packed[:num_models], places)
-    tasks = [unpack(one) for one in packed[num_models:]]
-    learned = [tasks[place] for place in wanted]
+    tasks = [unpack(task) for task in packed[num_models:]]
+    learned = [tasks[index] for index in indices]
     given = [model is not None for model in models]
     if hasattr(learner, "fit_many"):
         fitted = list(learner.fit_many(models, learned))
@@ -214,7 +214,7 @@ def _score(
 ) -> list[list[Score]]:
     learner = _learner(key, parts, share)
     models = _taken(packed[:num_models], places)
-    tasks = [unpack(one) for one in packed[num_models:]]
+    tasks = [unpack(task) for task in packed[num_models:]]
     if hasattr(learner, "score_many"):
         return [list(row) for row in learner.score_many(models, tasks)]
     return [[score(learner, model, task) for task in tasks] for model in models]
@@ -232,5 +232,5 @@ def _learner(key: str, parts: Packed, share: Share) -> Learner:
 
 def _taken(packed: Sequence[Packed], places: list[tuple[int, int]]) -> list[Model]:
     """The models, in memory of this process that may be written."""
-    groups = [unpack(one, private=True) for one in packed]
+    groups = [unpack(models, private=True) for models in packed]
     return [groups[number][place] for number, place in places]

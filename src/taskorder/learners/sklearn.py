@@ -35,7 +35,24 @@ class SklearnModel:
 
 
 class SklearnLearner(ByClass):
-    """Trains clones of `estimator`, `epochs` passes a task; the loss is cross-entropy where it gives probabilities."""
+    """A scikit-learn classifier with `partial_fit`; every model is a clone of it.
+
+    Parameters
+    ----------
+    estimator : estimator
+        The loss is cross-entropy where it has `predict_proba`, else the share of errors.
+    epochs : int
+        Passes over the examples of a task.
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from taskorder import Task
+    >>> learner = SklearnLearner(GaussianNB())
+    >>> task = Task("signs", [[-2.0], [-1.0], [1.0], [2.0]], [0, 0, 1, 1])
+    >>> learner.accuracy(learner.fit(learner.make(seed=0), task), task)
+    1.0
+    """
 
     def __init__(self, estimator: Any, epochs: int = 5) -> None:
         if not hasattr(estimator, "partial_fit") or not hasattr(estimator, "predict"):

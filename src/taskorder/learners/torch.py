@@ -42,12 +42,28 @@ class TorchModel:
 
 
 class TorchLearner(ByClass):
-    """Trains modules from `module_factory()`, which give one logit a class, on cross-entropy.
+    """A PyTorch module, trained on cross-entropy.
 
-    optimizer_factory: from the parameters to an optimizer; Adam with its defaults if left out.
-    reset_optimizer: start every task with a fresh optimizer; by default its state carries over, as in the paper.
     Inputs reach the module as they are in the task, except that uint8 becomes float from 0 to 1: images for
     convolutions have their channels first.
+
+    Parameters
+    ----------
+    module_factory : callable
+        Returns a fresh module with one logit a class.
+    optimizer_factory : callable, optional
+        From the parameters to an optimizer; Adam with its defaults if left out.
+    epochs, batch_size : int
+        Passes over the examples of a task, and examples a step.
+    device : str
+        Where the modules are trained.
+    reset_optimizer : bool
+        Whether every task starts with a fresh optimizer; by default its state carries over, as in the paper.
+
+    Examples
+    --------
+    >>> import torch  # doctest: +SKIP
+    >>> learner = TorchLearner(lambda: torch.nn.Linear(4, 2), epochs=3)  # doctest: +SKIP
     """
 
     def __init__(

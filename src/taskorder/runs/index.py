@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from taskorder.runs.results import config_key
-from taskorder.runs.store import Entry, Store, StoreError, scratch
+from taskorder.runs.store import Entry, Store
+from taskorder.runs.store_file import StoreError, scratch
 
 PLACES = "create table runs (config integer not null, number integer not null, seed integer not null, digest not null)"
 LARGEST = 2**63 - 1

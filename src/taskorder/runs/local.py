@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from taskorder.runs.specs import RunSpec
-from taskorder.runs.store import Store, StoreError
+from taskorder.runs.store import Store
+from taskorder.runs.store_file import StoreError
 from taskorder.runs.sweep import Device, Done, Finished, Interrupted, Report, RunBatch, sweep, timed
 
 __all__ = ["Interrupted", "Report", "RunBatch", "complete", "run"]

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from taskorder.runs.locks import locked_elsewhere
-from taskorder.runs.store import Entry, Failure, Store, scratch
+from taskorder.runs.store import Entry, Failure, Store
+from taskorder.runs.store_file import scratch
 
 REQUESTED = "create table requested (digest text not null, request integer not null)"
 

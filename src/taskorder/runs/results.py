@@ -11,7 +11,8 @@ import numpy as np
 
 from taskorder.checks import Floats
 from taskorder.prefixes import Prefix
-from taskorder.runs.store import Entry, Store, StoreError
+from taskorder.runs.store import Entry, Store
+from taskorder.runs.store_file import StoreError
 
 SCORES = ("accuracy", "loss", "chance")
 """The tables of a result: a row for each prefix of an order, a column for each task."""

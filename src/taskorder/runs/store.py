@@ -3,45 +3,20 @@
 A result is one committed row, keyed by the digest of its spec: what is in the file is finished, and running again does
 only what is missing. Any number of processes may share a file; the first to finish a spec wins. A failed spec leaves
 its error instead, until it succeeds.
-
-SQLite's rollback journal is kept, not its write-ahead log: commits come seconds apart, so readers hardly ever wait,
-and a store at rest is one file that can be copied. Writers take their lock before they read, so that waiting for
-another process never turns into a deadlock.
-
-The file is past 350 lines because every statement that touches a store, and every way it can be refused, is here.
 """
 
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
 from tempfile import SpooledTemporaryFile
-from types import TracebackType
 from typing import Any, NamedTuple
 
 from taskorder._version import __version__
 from taskorder.runs.specs import RunSpec
+from taskorder.runs.store_file import StoreError, StoreFile
 
-SCHEMA = 2
-"""Version of the file, in its `user_version`; stores of version 1 wrote no number."""
-FIRST = """
-create table results (
-  digest text primary key, kind text not null, params text not null, result text not null,
-  seconds real not null, version text not null
-) without rowid
-"""
-SECOND = (
-    "alter table results add column inputs text not null default ''",
-    "alter table results add column device text not null default ''",
-    "alter table results add column finished text not null default ''",
-    "create table failures (digest text primary key, kind text not null, params text not null, error text not null, "
-    "failed text not null, version text not null, device text not null) without rowid",
-    "create table requests (name text not null, config text primary key, digests text not null)",
-)
 ENTRY = (
     "cast(kind as text), params, cast(seconds as real), cast(version as text), cast(inputs as text), "
     "cast(device as text), cast(finished as text), "
@@ -51,12 +26,6 @@ PAGE = 1000
 """Rows that are read at a time: writers wait for so many at most."""
 PIECE = 2**16
 """Bytes of a list of digests that are read or written at a time."""
-WAIT_SECONDS = 60.0
-"""How long a process waits for another one that writes."""
-
-
-class StoreError(ValueError):
-    """The file cannot be read or written; finished runs in it are untouched."""
 
 
 class Entry(NamedTuple):
@@ -95,61 +64,25 @@ class Request(NamedTuple):
     """Its row in the file, for `Store.digests`."""
 
 
-class Store:
-    """Results by spec; `path=None` keeps them in memory, `create=False` wants a store that is there."""
+class Store(StoreFile):
+    """Results by spec, in one SQLite file.
 
-    def __init__(self, path: str | Path | None = None, *, create: bool = True) -> None:
-        self.path = None if path is None else Path(path)
-        self._create = create
-        where = ":memory:"
-        try:
-            if self.path is not None:
-                if not create and not self.path.exists():
-                    raise ValueError(
-                        f"`store` must be an existing file, got {path}. Make one with: taskorder run CONFIG.toml"
-                    )
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                where = f"{self.path.absolute().as_uri()}?mode={'rwc' if create else 'rw'}"
-            self._db = sqlite3.connect(where, timeout=WAIT_SECONDS, isolation_level=None, uri=True)
-        except (sqlite3.Error, OSError) as problem:
-            raise self._refusal(problem) from None
-        try:
-            self._prepare()
-        except BaseException:
-            self._db.close()
-            raise
+    Parameters
+    ----------
+    path : str or Path, optional
+        The file; without one the results are in memory.
+    create : bool
+        Whether a file that is not there is made; with False it must be a store.
 
-    def _prepare(self) -> None:
-        """Make the tables, or bring an older file up to date."""
-        with self._guard():
-            if self._version() == SCHEMA:
-                return
-        with self._writing():
-            version = self._version()
-            tables = {row[0] for row in self._db.execute("select name from sqlite_master where type = 'table'")}
-            if version > SCHEMA:
-                raise StoreError(
-                    f"`store` must be of version {SCHEMA} or older, got {self.path} of version {version}. "
-                    "A newer taskorder made it: update this one."
-                )
-            if tables and "results" not in tables:
-                raise StoreError(f"`store` must be a file that taskorder made, got another database: {self.path}.")
-            if not tables and not self._create:
-                raise self._refusal("it is empty")
-            if version < SCHEMA:  # another process may have been faster
-                for statement in (*([] if tables else [FIRST]), *SECOND, f"pragma user_version = {SCHEMA}"):
-                    self._db.execute(statement)
-
-    def _version(self) -> int:
-        return int(self._db.execute("pragma user_version").fetchone()[0])
-
-    def __enter__(self) -> Store:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._db.close()
+    Examples
+    --------
+    >>> from taskorder.runs.specs import RunSpec
+    >>> specs = [RunSpec("square.1", {"x": x}) for x in (2, 3)]
+    >>> with Store() as store:
+    ...     store.put(specs[:1], [{"y": 4}], seconds=0.1)
+    ...     store.get(specs)
+    [{'y': 4}, None]
+    """
 
     def put(
         self,
@@ -191,9 +124,9 @@ class Store:
             with self._writing():
                 place = self._db.execute("insert or replace into requests values (?, ?, zeroblob(?))", row).lastrowid
                 assert place is not None
-                with self._db.blobopen("requests", "digests", place) as paper:
+                with self._db.blobopen("requests", "digests", place) as blob:
                     while piece := draft.read(PIECE):
-                        paper.write(piece)
+                        blob.write(piece)
 
     def forget(self, specs: Iterable[RunSpec]) -> None:
         """Drop what is known of `specs`, so that they are run anew."""
@@ -266,20 +199,20 @@ class Store:
         with self._guard():
             if not self._db.execute("select 1 from requests where rowid = ?", (request.place,)).fetchone():
                 return
-            with self._db.blobopen("requests", "digests", request.place, readonly=True) as paper:
+            with self._db.blobopen("requests", "digests", request.place, readonly=True) as blob:
                 left = b""
-                while piece := paper.read(PIECE):
+                while piece := blob.read(PIECE):
                     whole, comma, left = (left + piece).rpartition(b",")
                     if comma:
-                        yield from self._listed(whole.removeprefix(b"[") + b"]")
-                yield from self._listed(left.removeprefix(b"["))
+                        yield from self._digest_list(whole.removeprefix(b"[") + b"]")
+                yield from self._digest_list(left.removeprefix(b"["))
 
-    def _listed(self, text: bytes) -> list[str]:
+    def _digest_list(self, text: bytes) -> list[str]:
         """The digests in the rest of a JSON list."""
-        found = self._parsed(b"[" + text, list)
-        if not all(isinstance(digest, str) and digest.isascii() for digest in found):
+        digests = self._parsed(b"[" + text, list)
+        if not all(isinstance(digest, str) and digest.isascii() for digest in digests):
             raise StoreError(f"`store` must list its specs by digest, got {self.path} with others: it is damaged.")
-        return list(found)
+        return list(digests)
 
     def _paged(self, columns: str, table: str) -> Iterator[Any]:
         """Rows by digest; no lock is held and no more than a page is in memory while the caller works with them."""
@@ -292,57 +225,6 @@ class Store:
             if page and (isinstance(page[-1][0], bytes), page[-1][0]) <= (isinstance(last, bytes), last):
                 raise StoreError(f"`store` must be in order, got {self.path} with rows that are not: it is damaged.")
 
-    def _read(self, query: str, *values: Any) -> list[Any]:
-        with self._guard():
-            return self._db.execute(query, values).fetchall()
-
-    def _parsed(self, text: Any, kind: type = dict) -> Any:
-        """The JSON object or list in a cell; SQLite lets any cell hold anything."""
-        try:
-            found = json.loads(text)
-        except (TypeError, ValueError, RecursionError):
-            found = None
-        if not isinstance(found, kind):
-            raise StoreError(f"`store` must hold JSON values, got {self.path} with others: it is damaged.")
-        return found
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """All of it or nothing."""
-        with self._guard():
-            self._db.execute("begin immediate")
-            try:
-                yield
-                self._db.execute("commit")
-            finally:
-                if self._db.in_transaction:
-                    self._db.execute("rollback")
-
-    @contextmanager
-    def _guard(self) -> Iterator[None]:
-        try:
-            yield
-        except (sqlite3.Error, UnicodeDecodeError) as problem:  # SQLite may quote what is no text
-            if getattr(problem, "sqlite_errorname", "").startswith(("SQLITE_FULL", "SQLITE_IOERR_WRITE")):
-                raise StoreError(
-                    f"`store` must have room to grow, got {self.path}: {problem}. What is finished is kept: make room."
-                ) from None
-            raise self._refusal(problem) from None
-
-    def _refusal(self, problem: object) -> StoreError:
-        """Why the file does not do; who only reads needs another file, or leave to bring an old one up to date."""
-        if self._create:
-            return StoreError(f"`store` must be a writable SQLite file, got {self.path}: {problem}.")
-        if getattr(problem, "sqlite_errorname", "").startswith("SQLITE_READONLY"):
-            return StoreError(
-                f"`store` must be writable once, for an older version made it, got {self.path}: {problem}. "
-                "Copy it to a folder of yours."
-            )
-        return StoreError(
-            f"`store` must be a store that `taskorder run` made, got {self.path}: {problem}. "
-            "Name that file, like results/quick.sqlite."
-        )
-
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
@@ -353,17 +235,3 @@ def _text(value: Any) -> str:
         return json.dumps(value, sort_keys=True, allow_nan=False)
     except ValueError:
         raise ValueError("A result must hold finite numbers, got NaN or infinity: the run has diverged.") from None
-
-
-@contextmanager
-def scratch(schema: str) -> Iterator[sqlite3.Connection]:
-    """A database for the time of the block, on disk where it is large, for what memory should not have to hold."""
-    db = sqlite3.connect("", isolation_level=None)
-    try:
-        for statement in ("pragma journal_mode = off", "begin", schema):
-            db.execute(statement)
-        yield db
-    except sqlite3.Error as problem:
-        raise StoreError(f"The folder for temporary files must have room, got: {problem}. Set TMPDIR to one.") from None
-    finally:
-        db.close()

@@ -14,7 +14,8 @@ from typing import Any, NamedTuple, Protocol
 
 from taskorder.runs.locks import SpecLocks
 from taskorder.runs.specs import RunSpec
-from taskorder.runs.store import Store, StoreError
+from taskorder.runs.store import Store
+from taskorder.runs.store_file import StoreError
 
 RunBatch = Callable[[Sequence[RunSpec]], Sequence[dict[str, Any]]]
 Report = Callable[[int, int], bool | None]
