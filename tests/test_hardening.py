@@ -80,7 +80,7 @@ import contextlib, io, json, os, resource, sys
 from reproduction.__main__ import main as reproduction
 from taskorder.cli import main as taskorder
 limit = int(os.environ.get("FILE_LIMIT", "0"))
-told = []
+answers = []
 for argv in json.loads(sys.argv[1]):
     if argv[0] in ("plan", "reproduction", "report"):
         import scipy.stats, scipy.optimize, sklearn.naive_bayes  # their caches are not at stake here
@@ -90,10 +90,13 @@ for argv in json.loads(sys.argv[1]):
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding=sys.stdout.encoding) for _ in range(2))
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         words = [os.fsdecode(word.encode()) for word in argv]
-        code = reproduction(words[1:]) if words[0] == "reproduction" else taskorder(words)
+        try:
+            code = reproduction(words[1:]) if words[0] == "reproduction" else taskorder(words)
+        except BaseException as problem:  # the test of this command fails, not that of all
+            code = repr(problem)
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    told.append([code, *(stream.buffer.getvalue().decode("latin-1") for stream in (out, err) if not stream.flush())])
-os.write(1, json.dumps(told).encode())
+    answers.append([code, *(stream.buffer.getvalue().decode("latin-1") for stream in (out, err) if not stream.flush())])
+os.write(1, json.dumps(answers).encode())
 """
 
 NO_NETWORK = """
@@ -138,7 +141,7 @@ def run(commands, folder, before="", environment=None, through=(sys.executable,)
     return json.loads(done.stdout), said
 
 
-def told(commands, folder, **how):
+def answers_of(commands, folder, **how):
     """What each command answered, by its name, and what the process said beside."""
     answers, said = run(commands.values(), folder, **how)
     return dict(zip(commands, answers, strict=True)), said
@@ -148,7 +151,7 @@ def told(commands, folder, **how):
 def without_network(tmp_path_factory):
     """All commands in one process: (answers by name, what was said beside, names of the files written)."""
     folder = prepared(tmp_path_factory.mktemp("hardening"))
-    answers, said = told({**READING, **WRITING}, folder, before=NO_NETWORK)
+    answers, said = answers_of({**READING, **WRITING}, folder, before=NO_NETWORK)
     out = folder / "out"
     return answers, said, {path.relative_to(out).as_posix() for path in out.rglob("*") if path.is_file()}
 
@@ -157,7 +160,7 @@ def without_network(tmp_path_factory):
 def test_a_command_without_a_network_in_an_odd_folder(without_network, name):
     answers, _, written = without_network
     code, out, err = answers[name]
-    assert code == 0, err
+    assert code == 0, (code, err)
     assert out
     if name in WRITING:
         files = {word[4:] for word in WRITING[name] if word.startswith("out/") and "." in word}
@@ -215,13 +218,13 @@ def without_unicode(tmp_path_factory):
     """Python's own ways out of the C locale are closed, so files and streams have no UTF-8 but by our asking."""
     folder = prepared(tmp_path_factory.mktemp("hardening"))
     closed = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    return told(IN_A_LOCALE, folder, environment=closed)[0], folder
+    return answers_of(IN_A_LOCALE, folder, environment=closed)[0], folder
 
 
 @pytest.mark.parametrize("name", IN_A_LOCALE)
 def test_a_command_in_a_locale_without_unicode(without_unicode, name):
     code, out, err = without_unicode[0][name]
-    assert code == 0, err
+    assert code == 0, (code, err)
     assert out
 
 
@@ -246,7 +249,7 @@ def is_one_line_of_refusal(code, err):
 def without_permission(tmp_path_factory):
     folder = prepared(tmp_path_factory.mktemp("hardening"))
     (folder / "out").chmod(0o555)
-    answers, _ = told(WRITING, folder, through=(sys.executable, "-c", WITHOUT_PRIVILEGES))
+    answers, _ = answers_of(WRITING, folder, through=(sys.executable, "-c", WITHOUT_PRIVILEGES))
     (folder / "out").chmod(0o755)
     return answers, list((folder / "out").iterdir())
 
@@ -264,7 +267,7 @@ def test_stores_that_cannot_be_written_are_still_read(here):
     store.chmod(0o444)
     here.chmod(0o555)
     commands = {key: READING[key] for key in ("status", "audit a store")}
-    answers, _ = told(commands, here, through=(sys.executable, "-c", WITHOUT_PRIVILEGES))
+    answers, _ = answers_of(commands, here, through=(sys.executable, "-c", WITHOUT_PRIVILEGES))
     here.chmod(0o755)
     for name, (code, out, err) in answers.items():
         assert code == 0, (name, err)
@@ -279,7 +282,7 @@ def full_disk(tmp_path_factory):
     """A limit on the size of files: the operating system refuses the rest of a write, as on a full disk."""
     folder = prepared(tmp_path_factory.mktemp("hardening"))
     limited = {"FILE_LIMIT": "200", "PYTHONDONTWRITEBYTECODE": "1"}
-    answers, _ = told(ON_A_FULL_DISK, folder, environment=limited)
+    answers, _ = answers_of(ON_A_FULL_DISK, folder, environment=limited)
     return answers, [path.name for path in (folder / "out").iterdir()]
 
 
