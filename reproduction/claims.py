@@ -122,8 +122,8 @@ def together(parts: Iterable[Verdict]) -> Verdict:
     >>> together(["reproduced", "undecided"]), together(["undecided", "not reproduced"])
     ('undecided', 'not reproduced')
     """
-    found = set(parts)
-    return verdict(found == {"reproduced"}, "not reproduced" in found)
+    verdicts = set(parts)
+    return verdict(verdicts == {"reproduced"}, "not reproduced" in verdicts)
 
 
 def exact_claim(claim: str, source: str, found: str, value: float | None, holds: bool) -> Claim:

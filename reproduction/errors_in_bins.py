@@ -46,9 +46,9 @@ class Errors:
         """Whether there are enough matrices for an interval."""
         return len(self.m) >= self.min_count
 
-    def select(self, kept: np.ndarray) -> Errors:
+    def select(self, chosen: np.ndarray) -> Errors:
         """Only some of the matrices."""
-        return replace(self, m=self.m[kept], of={kind: values[kept] for kind, values in self.of.items()})
+        return replace(self, m=self.m[chosen], of={kind: values[chosen] for kind, values in self.of.items()})
 
     def where(self, low: float, high: float = math.inf) -> Errors:
         """The matrices with low <= m < high."""
@@ -83,19 +83,19 @@ Sets = Mapping[str, Errors]
 one distribution, since the additional ones begin at edges of bins."""
 
 
-def by_size(config: ManySizes, results: Sequence[dict[str, Any]], way: str) -> dict[int, Sets]:
+def by_size(config: ManySizes, results: Sequence[dict[str, Any]], method: str) -> dict[int, Sets]:
     """The errors by number of tasks and set of matrices; `way` is "simulated" or "closed"."""
-    found: dict[int, Sets] = {}
+    sizes: dict[int, Sets] = {}
     left = iter(results)
     for P in config.num_tasks:
         sets = {}
         for name, (_, count) in ensembles(config, P).items():
             rows = list(itertools.islice(left, count))
-            of = {kind: np.array([row[way][kind] for row in rows]) for kind in results[0][way]}
+            of = {kind: np.array([row[method][kind] for row in rows]) for kind in results[0][method]}
             m = np.array([row["m"] for row in rows])
             sets[name] = Errors(m, of, config.bin_width, config.min_count)
-        found[P] = {**sets, "topped": sets["paper"].joined(sets["large"]).joined(sets["larger"])}
-    return found
+        sizes[P] = {**sets, "topped": sets["paper"].joined(sets["large"]).joined(sets["larger"])}
+    return sizes
 
 
 @dataclass(frozen=True)
@@ -147,8 +147,8 @@ def series(
     style: Style = "bars",
 ) -> Series:
     """`number` (value, low, high) in every bin."""
-    found = [(errors.center(k), *number(part)) for k, part in errors.bins().items()]
-    m, value, low, high = zip(*found, strict=True) if found else ((), (), (), ())
+    rows = [(errors.center(k), *number(part)) for k, part in errors.bins().items()]
+    m, value, low, high = zip(*rows, strict=True) if rows else ((), (), (), ())
     return Series(label, m, value, low, high, role, style)
 
 
@@ -160,16 +160,16 @@ def below(claim: str, source: str, errors: Errors, better: str, worse: str, *, e
     """
     if not errors.enough:
         return untested(claim, source, errors)
-    found = ratio(errors, better, worse)
+    overall = ratio(errors, better, worse)
     bins = {errors.edge(k): ratio(part, better, worse) for k, part in errors.bins().items()} if every_bin else {}
-    failed = [edge for edge, one in bins.items() if one.value >= 1]
-    text = f"error of {better} over {_words(worse)}: {found}, {found.count} matrices"
+    failed = [edge for edge, in_bin in bins.items() if in_bin.value >= 1]
+    text = f"error of {better} over {_words(worse)}: {overall}, {overall.count} matrices"
     if every_bin:
         text += f"; below 1 in {len(bins) - len(failed)} of {len(bins)} bins"
         text += f", not from m = {', '.join(f'{edge:g}' for edge in failed)}" if failed else ""
-    holds = found.high < 1 and not failed and (bool(bins) or not every_bin)
-    fails = found.low >= 1 or any(one.low >= 1 for one in bins.values())
-    return Claim(claim, source, text, found.value, found.low, found.high, verdict(holds, fails))
+    holds = overall.high < 1 and not failed and (bool(bins) or not every_bin)
+    fails = overall.low >= 1 or any(in_bin.low >= 1 for in_bin in bins.values())
+    return Claim(claim, source, text, overall.value, overall.low, overall.high, verdict(holds, fails))
 
 
 def onset(errors: Errors, better: str, worse: str) -> Claim:
@@ -181,13 +181,13 @@ def onset(errors: Errors, better: str, worse: str) -> Claim:
     bins = [(errors.edge(k), ratio(part, better, worse)) for k, part in errors.bins().items()]
     if not bins:
         return untested(claim, "ours", errors)
-    last_bad = max((place for place, (_, found) in enumerate(bins) if found.value >= 1), default=-1)
+    last_bad = max((place for place, (_, estimate) in enumerate(bins) if estimate.value >= 1), default=-1)
     good = bins[last_bad + 1 :]
-    start = next((edge for edge, found in good if found.high < 1), None)
+    start = next((edge for edge, estimate in good if estimate.high < 1), None)
     if start is None:
         return Claim(claim, "ours", "no such bin", None, None, None, verdict(False, bins[-1][1].low >= 1))
-    above = [found for edge, found in good if edge >= start]
-    decided = sum(found.high < 1 for found in above)
+    above = [estimate for edge, estimate in good if edge >= start]
+    decided = sum(estimate.high < 1 for estimate in above)
     text = f"from m = {start:g} on the ratio is below 1 in all {len(above)} bins, with its interval in {decided}"
     return Claim(claim, "ours", text, start, None, None, "reproduced")
 
@@ -201,11 +201,11 @@ def order_matters(errors: Errors, source: str, better: str, worse: str, where: s
     bins = {errors.edge(k): mean_of(part.of[better] - part.of[worse]) for k, part in errors.bins().items()}
     if not bins:
         return untested(claim, source, errors)
-    less = [edge for edge, found in bins.items() if found.high < 0]
-    more = [edge for edge, found in bins.items() if found.low > 0]
+    less = [edge for edge, difference in bins.items() if difference.high < 0]
+    more = [edge for edge, difference in bins.items() if difference.low > 0]
     share = (len(less) + len(more)) / len(bins)
     reach = {errors.edge(k): SAME * float(part.of["random"].mean()) for k, part in errors.bins().items()}
-    none = sum(-reach[edge] < found.low <= 0 <= found.high < reach[edge] for edge, found in bins.items())
+    none = sum(-reach[edge] < difference.low <= 0 <= difference.high < reach[edge] for edge, difference in bins.items())
     text = f"of {len(bins)} bins {better} has less error in {_listed(less)}, more in {_listed(more)}"
     return Claim(claim, source, text, share, None, None, verdict(share > 0.5, none >= len(bins) / 2))
 
@@ -214,7 +214,9 @@ def same_verdicts(claim: str, here: Sequence[Claim], there: Sequence[Claim]) -> 
     """The same claims, put to other numbers, get the same verdicts; open where only one of the two decides."""
     differ = [a.claim for a, b in zip(here, there, strict=True) if a.verdict != b.verdict]
     same = len(here) - len(differ)
-    text = f"{same} of {len(here)} verdicts are the same; there: {'; '.join(check.found for check in there)}"
+    text = (
+        f"{same} of {len(here)} verdicts are the same; there: {'; '.join(claim_there.found for claim_there in there)}"
+    )
     decided = {"reproduced", "not reproduced"}
     opposite = any({a.verdict, b.verdict} == decided for a, b in zip(here, there, strict=True))
     return Claim(claim, "ours", text, same / len(here), None, None, verdict(not differ, opposite))
@@ -231,8 +233,8 @@ def counts(sets: Sets) -> tuple[str, ...]:
     for name, words in NAMES.items():
         m, width = sets[name].m, sets[name].bin_width
         places, numbers = np.unique(np.floor(m / width).astype(int), return_counts=True)
-        listed = ", ".join(f"{sets[name].edge(int(k)):g}: {n}" for k, n in zip(places, numbers, strict=True))
-        notes.append(f"{words}: {int((m > 0.2).sum())} of {len(m)} matrices have m > 0.2; by start of bin: {listed}")
+        edges = ", ".join(f"{sets[name].edge(int(k)):g}: {n}" for k, n in zip(places, numbers, strict=True))
+        notes.append(f"{words}: {int((m > 0.2).sum())} of {len(m)} matrices have m > 0.2; by start of bin: {edges}")
     return tuple(notes)
 
 
@@ -262,13 +264,15 @@ def pair_figure(
     relative, to errors relative to each matrix's own random orders.
     """
     (P,) = config.num_tasks
-    simulated, closed = (by_size(config, results, way)[P] for way in ("simulated", "closed"))
+    simulated, closed = (by_size(config, results, method)[P] for method in ("simulated", "closed"))
     first = claims(simulated["paper"])
-    checks = [*first, *own(simulated)]
-    checks.append(same_verdicts("The closed form decides the paper's claims alike", first, claims(closed["paper"])))
+    decided = [*first, *own(simulated)]
+    decided.append(same_verdicts("The closed form decides the paper's claims alike", first, claims(closed["paper"])))
     if relative:
         alone = claims(simulated["paper"].normalized())
-        checks.append(same_verdicts("Relative to each matrix's own random orders they are decided alike", first, alone))
+        decided.append(
+            same_verdicts("Relative to each matrix's own random orders they are decided alike", first, alone)
+        )
     return FigureData(
         name=name,
         title=title,
@@ -277,7 +281,7 @@ def pair_figure(
             for heading, sets in (("Gradient descent", simulated), ("Closed form", closed))
             for name, entries in (("topped", "entries in [-1, 1]"), ("positive", "entries in [0, 1]"))
         ),
-        claims=tuple(checks),
+        claims=tuple(decided),
         config=asdict(config),
         columns=2,
         notes=counts(simulated),

@@ -124,5 +124,5 @@ def _smallest_deviation(pairs: Floats) -> Floats:
     return median_deviation(np.take_along_axis(pairs, chosen[..., None], axis=-2))
 
 
-def _percent(one: tuple[float, float, float]) -> str:
-    return f"{one[0]:.1%} [{one[1]:.1%}, {one[2]:.1%}]"
+def _percent(estimate: tuple[float, float, float]) -> str:
+    return f"{estimate[0]:.1%} [{estimate[1]:.1%}, {estimate[2]:.1%}]"

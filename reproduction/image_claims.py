@@ -86,8 +86,8 @@ def share_number(better: Floats, worse: Floats) -> Number:
 
 def untested(claim: str, source: str, *sets: Sets, why: str = "these similarities were not measured") -> Claim:
     """The check that too few runs leave; `why` where they are enough, but lack something."""
-    short = [one for one in sets if not one.enough]
-    few = "; ".join(f"{one.label}: {one.count_words}; a claim needs {one.min_sets}" for one in short)
+    short = [part for part in sets if not part.enough]
+    few = "; ".join(f"{part.label}: {part.count_words}; a claim needs {part.min_sets}" for part in short)
     return Claim(claim, source, few or why, None, None, None, "not tested")
 
 
@@ -101,11 +101,9 @@ def above(claim: str, source: str, sets: Sets, estimate: str, better: str, worse
 
 def difference(claim: str, source: str, sets: Sets, better: Floats, worse: Floats, more: str = "") -> Claim:
     """The same for two lists of accuracies."""
-    found = mean_number(better - worse)
-    text = (
-        f"{found.show(sign=True)} points; wins on {share_number(better, worse).percent()} of {sets.count_words}{more}"
-    )
-    return Claim(claim, source, text, *found, inside(found, above=0))
+    lead = mean_number(better - worse)
+    text = f"{lead.show(sign=True)} points; wins on {share_number(better, worse).percent()} of {sets.count_words}{more}"
+    return Claim(claim, source, text, *lead, inside(lead, above=0))
 
 
 def comparable(claim: str, source: str, sets: Sets, rule: str, estimate: str, whole: str) -> Claim:
@@ -127,19 +125,19 @@ def _ratio(claim: str, source: str, sets: Sets, rule: str, estimate: str, whole:
     if gains[1].low <= 0:
         text = f"{words}: no gain to compare with; {sets.count_words}"
         return Claim(claim, source, text, None, None, None, "undecided")
-    found = ratio_number(part, all_of_it)
-    text = f"{found.show()} of the gain ({words}); {sets.count_words}"
-    return Claim(claim, source, text, *found, inside(found, above=low, below=high))
+    ratio = ratio_number(part, all_of_it)
+    text = f"{ratio.show()} of the gain ({words}); {sets.count_words}"
+    return Claim(claim, source, text, *ratio, inside(ratio, above=low, below=high))
 
 
 def not_significant(claim: str, source: str, sets: Sets, rule: str, estimate: str) -> Claim:
     """The interval of the gain contains 0, with as many task sets as the paper had; excluding 0 shows the opposite."""
     if not (sets.enough and sets.has(estimate)):
         return untested(claim, source, sets)
-    found = mean_number(scores(sets, estimate)[rule].gain)
-    text = f"{found.show(sign=True)} points over the mean order; {sets.count_words}"
-    contains = found.low <= 0 <= found.high
-    return Claim(claim, source, text, *found, verdict(contains and len(sets.truths) >= PAPER_SETS, not contains))
+    gain = mean_number(scores(sets, estimate)[rule].gain)
+    text = f"{gain.show(sign=True)} points over the mean order; {sets.count_words}"
+    contains = gain.low <= 0 <= gain.high
+    return Claim(claim, source, text, *gain, verdict(contains and len(sets.truths) >= PAPER_SETS, not contains))
 
 
 def slightly_above(claim: str, source: str, sets: Sets, estimate: str, better: str, worse: str) -> Claim:
@@ -147,10 +145,10 @@ def slightly_above(claim: str, source: str, sets: Sets, estimate: str, better: s
     if not (sets.enough and sets.has(estimate)):
         return untested(claim, source, sets)
     ahead, behind = (scores(sets, estimate)[rule] for rule in (better, worse))
-    found, gain = mean_number(ahead.gain - behind.gain), float(ahead.gain.mean())
+    lead, gain = mean_number(ahead.gain - behind.gain), float(ahead.gain.mean())
     won = share_number(ahead.accuracy, behind.accuracy)
-    text = f"{found.show(sign=True)} points of a gain of {gain:.2f}; wins on {won.percent()} of {sets.count_words}"
-    return Claim(claim, source, text, *found, inside(found, above=0, below=SMALL * max(gain, 0.0)))
+    text = f"{lead.show(sign=True)} points of a gain of {gain:.2f}; wins on {won.percent()} of {sets.count_words}"
+    return Claim(claim, source, text, *lead, inside(lead, above=0, below=SMALL * max(gain, 0.0)))
 
 
 def share_grows(
@@ -159,42 +157,42 @@ def share_grows(
     """The share of task sets that the first of `pair` wins is larger in `many`; or, not `evident`, hardly so."""
     if not (few.enough and many.enough and few.has(estimate) and many.has(estimate)):
         return untested(claim, source, few, many)
-    won = [_wins(one, estimate, pair) for one in (few, many)]
-    found = _between(won[0], won[1])
-    points = [mean_number(_lead(one, estimate, pair)).show(sign=True) for one in (few, many)]
+    won = [_wins(part, estimate, pair) for part in (few, many)]
+    growth = _between(won[0], won[1])
+    points = [mean_number(_lead(part, estimate, pair)).show(sign=True) for part in (few, many)]
     text = (
         f"share of sets won {won[0][0] / won[0][1]:.2f} for {few.label} and {won[1][0] / won[1][1]:.2f} for "
-        f"{many.label}: {found.show(sign=True)}; lead {points[0]} and {points[1]} points"
+        f"{many.label}: {growth.show(sign=True)}; lead {points[0]} and {points[1]} points"
     )
-    decided: Verdict = inside(found, above=0) if evident else verdict(found.high < EVIDENT, found.low > 0)
-    return Claim(claim, source, text, *found, decided)
+    decided: Verdict = inside(growth, above=0) if evident else verdict(growth.high < EVIDENT, growth.low > 0)
+    return Claim(claim, source, text, *growth, decided)
 
 
 def share_smaller(claim: str, source: str, less: Sets, more: Sets, estimate: str, pair: tuple[str, str]) -> Claim:
     """The share of task sets that the first of `pair` wins is smaller in `less` than in `more`."""
     if not (less.enough and more.enough and less.has(estimate) and more.has(estimate)):
         return untested(claim, source, less, more)
-    won = [_wins(one, estimate, pair) for one in (less, more)]
-    found = _between(won[1], won[0])
-    shares = [f"{wins / trials:.2f} on {one.label}" for (wins, trials), one in zip(won, (less, more), strict=True)]
-    text = f"share of sets won {', '.join(shares)}: {found.show(sign=True)}"
-    return Claim(claim, source, text, *found, inside(found, below=0))
+    won = [_wins(part, estimate, pair) for part in (less, more)]
+    gap = _between(won[1], won[0])
+    shares = [f"{wins / trials:.2f} on {part.label}" for (wins, trials), part in zip(won, (less, more), strict=True)]
+    text = f"share of sets won {', '.join(shares)}: {gap.show(sign=True)}"
+    return Claim(claim, source, text, *gap, inside(gap, below=0))
 
 
 def lead_smaller(claim: str, source: str, less: Sets, more: Sets, estimate: str, pair: tuple[str, str]) -> Claim:
     """The first of `pair` leads the second by fewer points in `less` than in `more`."""
     if not (less.enough and more.enough and less.has(estimate) and more.has(estimate)):
         return untested(claim, source, less, more)
-    leads = [_lead(one, estimate, pair) for one in (less, more)]
+    leads = [_lead(part, estimate, pair) for part in (less, more)]
     rng = np.random.default_rng(0)
     spread = [lead[rng.integers(0, len(lead), (DRAWS, len(lead)))].mean(axis=1) for lead in leads]
     tail = (1 - expanded_level(min(map(len, leads)))) / 2
     low, high = np.quantile(spread[0] - spread[1], [tail, 1 - tail])
-    found = Number(float(leads[0].mean() - leads[1].mean()), float(low), float(high))
+    gap = Number(float(leads[0].mean() - leads[1].mean()), float(low), float(high))
     each = [
-        f"{mean_number(lead).show(sign=True)} on {one.label}" for lead, one in zip(leads, (less, more), strict=True)
+        f"{mean_number(lead).show(sign=True)} on {part.label}" for lead, part in zip(leads, (less, more), strict=True)
     ]
-    return Claim(claim, source, f"{', '.join(each)}: {found.show(sign=True)} points", *found, inside(found, below=0))
+    return Claim(claim, source, f"{', '.join(each)}: {gap.show(sign=True)} points", *gap, inside(gap, below=0))
 
 
 def _lead(sets: Sets, estimate: str, pair: tuple[str, str]) -> Floats:

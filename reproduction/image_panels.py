@@ -68,21 +68,21 @@ def win_panels(title: str, parts: Sequence[Sets], estimate: str, bins: Bins) -> 
     panels = []
     for pair in (TYPICALITY, PATHS) if there else ():
         lines = [line(sets, pair) for sets in there]
-        ends = [m for one in lines for m in one.x] or [0.0]
+        ends = [m for series in lines for m in series.x] or [0.0]
         lines.append(Series("half", (min(ends), max(ends)), (0.5, 0.5), role="reference"))
         panels.append(Panel(title, M_AXIS, f"share of task sets where {pair[0]} beats {pair[1]}", tuple(lines)))
     return panels
 
 
-def dots(title: str, y_label: str, found: Mapping[str, Mapping[str, Bar]], line: float | None = None) -> Panel:
+def dots(title: str, y_label: str, values: Mapping[str, Mapping[str, Bar]], line: float | None = None) -> Panel:
     """Marks with their intervals, one column for each name, side by side for each label: found[label][name]."""
-    names = tuple(dict.fromkeys(name for one in found.values() for name in one))
+    names = tuple(dict.fromkeys(name for row in values.values() for name in row))
     series = [] if line is None else [Series("", (0.0, float(len(names))), (line, line), role="reference")]
-    spread = min(SPREAD, ROOM / max(len(found) - 1, 1))
-    for place, (label, one) in enumerate(found.items()):
-        shift = 0.5 + spread * (place - (len(found) - 1) / 2)
-        y, low, high = (tuple(end) for end in zip(*one.values(), strict=True)) if one else ((), (), ())
-        x = tuple(names.index(name) + shift for name in one)
+    spread = min(SPREAD, ROOM / max(len(values) - 1, 1))
+    for place, (label, row) in enumerate(values.items()):
+        shift = 0.5 + spread * (place - (len(values) - 1) / 2)
+        y, low, high = (tuple(end) for end in zip(*row.values(), strict=True)) if row else ((), (), ())
+        x = tuple(names.index(name) + shift for name in row)
         series.append(Series(label, x, y, low, high, ROLES.get(label, ""), "points"))
     return Panel(title, "", y_label, tuple(series), steps=names)
 
@@ -91,8 +91,8 @@ def _binned(
     sets: Sets, estimate: str, bins: Bins, bar: Callable[[np.ndarray], Bar], label: str, role: str = ""
 ) -> Series:
     m = sets.mean_similarities(estimate)
-    found = [(float(m[chosen].mean()), *bar(chosen)) for chosen in members(m, bins)]
-    x, y, low, high = zip(*found, strict=True) if found else ((), (), (), ())
+    rows = [(float(m[chosen].mean()), *bar(chosen)) for chosen in members(m, bins)]
+    x, y, low, high = zip(*rows, strict=True) if rows else ((), (), (), ())
     return Series(label, x, y, low, high, role, "bars")
 
 

@@ -92,7 +92,7 @@ def truth_of(result: Mapping[str, Any], seed: int, num_random: int) -> Truth:
     """What a result of `taskorder.runs.training` says."""
     names = tuple(result["task_set"]["names"])
     rows, tables = tables_of(result)
-    whole = {beginning: row for beginning, row in rows.items() if len(beginning) == len(names)}
+    whole = {prefix: row for prefix, row in rows.items() if len(prefix) == len(names)}
     return Truth(
         number=int(result["task_set"]["seed"]),
         seed=seed,
@@ -107,11 +107,11 @@ def truth_of(result: Mapping[str, Any], seed: int, num_random: int) -> Truth:
 
 def _pairs(rows: Mapping[tuple[int, ...], int], accuracy: Floats) -> Floats | None:
     P = accuracy.shape[1]
-    found = {beginning: row for beginning, row in rows.items() if len(beginning) == 2}
-    if len(found) < P * (P - 1):
+    pairs = {prefix: row for prefix, row in rows.items() if len(prefix) == 2}
+    if len(pairs) < P * (P - 1):
         return None
     errors = np.zeros((P, P))
-    for (a, b), row in found.items():
+    for (a, b), row in pairs.items():
         errors[a, b] = 1 - (accuracy[row, a] + accuracy[row, b]) / 2
     return errors
 
@@ -121,7 +121,7 @@ class Sets:
     """The task sets of one part that are there."""
 
     label: str
-    wanted: int
+    planned: int
     """How many task sets there should be."""
     min_sets: int
     truths: tuple[Truth, ...]
@@ -140,13 +140,13 @@ class Sets:
     def count_words(self) -> str:
         """How many sets there are."""
         there = len({truth.number for truth in self.truths})
-        if self.wanted == 0:
+        if self.planned == 0:
             return "left out by the settings"
-        return f"{there} sets" if there == self.wanted else f"{there} sets so far ({self.wanted} planned)"
+        return f"{there} sets" if there == self.planned else f"{there} sets so far ({self.planned} planned)"
 
     def joined(self, more: Sets) -> Sets:
         """These and `more`, under the label of these."""
-        return replace(self, wanted=self.wanted + more.wanted, truths=self.truths + more.truths)
+        return replace(self, planned=self.planned + more.planned, truths=self.truths + more.truths)
 
     def has(self, estimate: str) -> bool:
         """Whether the similarity was measured that way."""
@@ -188,13 +188,13 @@ def rule_orders(truth: Truth, estimate: str) -> dict[str, Orders]:
         return {} if truth.pairs is None else {PAIRWISE: (pairwise_order(truth.pairs),)}
     if estimate == CURVATURE:
         return curvature_orders(truth.tables[estimate]["value"])
-    found = similarity_orders(truth.similarity(estimate))
-    found |= {one_way(rule): found[rule][:1] for rule in TWO_ORDERS}
-    found[PAIRWISE] = (pairwise_order(measured_matrix(truth.tables[estimate])),)
+    orders = similarity_orders(truth.similarity(estimate))
+    orders |= {one_way(rule): orders[rule][:1] for rule in TWO_ORDERS}
+    orders[PAIRWISE] = (pairwise_order(measured_matrix(truth.tables[estimate])),)
     if truth.whole:
-        last = found[TYPICALITY[0]][0][-1]
-        found[LAST] = tuple(tuple(order) for order in truth.orders[truth.orders[:, -1] == last].tolist())
-    return found
+        last = orders[TYPICALITY[0]][0][-1]
+        orders[LAST] = tuple(tuple(order) for order in truth.orders[truth.orders[:, -1] == last].tolist())
+    return orders
 
 
 @dataclass(frozen=True, eq=False)
@@ -212,10 +212,12 @@ class Scores:
 def scores(sets: Sets, estimate: str) -> dict[str, Scores]:
     """By rule, of those that choose orders of every set: in a joined part, some sets may lack some orders."""
     chosen = [rule_orders(truth, estimate) for truth in sets.truths]
-    shared = [rule for rule in (chosen[0] if chosen else {}) if all(rule in one for one in chosen)]
-    found = {rule: [one[rule] for one in chosen] for rule in shared}
-    found[ONE] = [(_any_order(truth),) for truth in sets.truths]
-    by_rule = {rule: _scores(sets.truths, orders) for rule, orders in found.items()}
+    shared = [
+        rule for rule in (chosen[0] if chosen else {}) if all(rule in by_rule_of_set for by_rule_of_set in chosen)
+    ]
+    chosen_orders = {rule: [by_rule_of_set[rule] for by_rule_of_set in chosen] for rule in shared}
+    chosen_orders[ONE] = [(_any_order(truth),) for truth in sets.truths]
+    by_rule = {rule: _scores(sets.truths, orders) for rule, orders in chosen_orders.items()}
     means = np.array([truth.mean for truth in sets.truths])
     by_rule[MEAN] = Scores(means, np.zeros(len(means)), np.full(len(means), 50.0))
     return by_rule
@@ -309,8 +311,8 @@ def alike(left: Floats, right: Floats) -> float:
 @lru_cache(maxsize=64)
 def rank_correlations(sets: Sets, estimate: str) -> dict[str, Floats]:
     """By rule, (sets,) the Spearman correlation within a set of its score with the accuracy of every order."""
-    found = [order_scores(truth, estimate) for truth in sets.truths]
+    by_set = [order_scores(truth, estimate) for truth in sets.truths]
     return {
-        rule: np.array([alike(one[rule], truth.accuracy) for one, truth in zip(found, sets.truths, strict=True)])
-        for rule in (found[0] if found else {})
+        rule: np.array([alike(scored[rule], truth.accuracy) for scored, truth in zip(by_set, sets.truths, strict=True)])
+        for rule in (by_set[0] if by_set else {})
     }

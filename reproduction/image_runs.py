@@ -95,9 +95,9 @@ class Shared:
         limits.whole(self, 1, "num_seeds")
         limits.whole(self, 2, "min_count", "min_sets")
         limits.between(self, 0, 10, "bin_width")
-        wanted = parts(self)
-        limits.whole(self, 0, *(name.replace("-", "_") for name in wanted))
-        for name in wanted:
+        counts = parts(self)
+        limits.whole(self, 0, *(name.replace("-", "_") for name in counts))
+        for name in counts:
             run_config(self, name, 1)  # refuses what a run would
 
 
@@ -117,8 +117,8 @@ def run_config(config: Shared, part: str, num_sets: int) -> settings.Config:
 
 def specs(config: Shared) -> list[RunSpec]:
     """One run for each task set and seed of each part."""
-    wanted = {name: count for name, count in parts(config).items() if count}
-    return [spec for name, count in wanted.items() for spec in RunSpecs(run_config(config, name, count))]
+    counts = {name: count for name, count in parts(config).items() if count}
+    return [spec for name, count in counts.items() for spec in RunSpecs(run_config(config, name, count))]
 
 
 def run_batch(specs: Sequence[RunSpec]) -> list[dict[str, Any]]:
@@ -129,35 +129,35 @@ def run_batch(specs: Sequence[RunSpec]) -> list[dict[str, Any]]:
     for place, spec in enumerate(specs):
         alike = {key: value for key, value in spec.params.items() if key not in ("set", "seed")}
         groups.setdefault(RunSpec(spec.kind, alike).digest, []).append(place)
-    found: dict[int, dict[str, Any]] = {}
+    by_place: dict[int, dict[str, Any]] = {}
     for places in groups.values():
-        found.update(zip(places, runs.run_batch([specs[place] for place in places]), strict=True))
-    return [found[place] for place in range(len(specs))]
+        by_place.update(zip(places, runs.run_batch([specs[place] for place in places]), strict=True))
+    return [by_place[place] for place in range(len(specs))]
 
 
 def sets_by_part(config: Shared, results: Sequence[Mapping[str, Any] | None]) -> dict[str, Sets]:
     """What the results of `specs(config)` say about each part."""
-    wanted = parts(config)
-    if len(results) != config.num_seeds * sum(wanted.values()):
+    counts = parts(config)
+    if len(results) != config.num_seeds * sum(counts.values()):
         raise ValueError(f"`results` must be one for each spec, got {len(results)}. Give None for what is missing.")
     left = iter(results)
-    found = {}
-    for name, count in wanted.items():
+    sets = {}
+    for name, count in counts.items():
         rows = list(itertools.islice(left, count * config.num_seeds))
         num_random = settings.num_random(run_config(config, name, max(count, 1)).orders)
         truths = [
             truth_of(row, place % config.num_seeds, num_random) for place, row in enumerate(rows) if row is not None
         ]
-        found[name] = Sets(LABELS[name], count, config.min_sets, tuple(truths))
+        sets[name] = Sets(LABELS[name], count, config.min_sets, tuple(truths))
     for more, first in JOINED.items():
-        if more in found:
-            found[first] = found[first].joined(found.pop(more))
-    return found
+        if more in sets:
+            sets[first] = sets[first].joined(sets.pop(more))
+    return sets
 
 
 def progress_notes(config: Shared, sets: Mapping[str, Sets]) -> tuple[str, ...]:
     """What the numbers stand on, and what is not there yet."""
-    there = "; ".join(f"{one.label}: {one.count_words}" for one in sets.values())
+    there = "; ".join(f"{part.label}: {part.count_words}" for part in sets.values())
     return (f"Task sets: {there}.", *smaller_notes(config))
 
 

@@ -181,8 +181,8 @@ def run_batch(specs: Sequence[RunSpec]) -> list[dict[str, Any]]:
     ((*sizes, steps, learning_rate),) = settings
     cases = [_case(spec.params) for spec in specs]
     jobs = [job for case in cases for job in case.jobs]
-    found = iter(simulated_errors(jobs, Sizes(*sizes), steps=steps, learning_rate=learning_rate))
-    return [case.result(np.mean([next(found).sum(axis=1) for _ in case.jobs], axis=0)) for case in cases]
+    simulated = iter(simulated_errors(jobs, Sizes(*sizes), steps=steps, learning_rate=learning_rate))
+    return [case.result(np.mean([next(simulated).sum(axis=1) for _ in case.jobs], axis=0)) for case in cases]
 
 
 @dataclass(frozen=True)

@@ -78,8 +78,8 @@ def errors_by_progress(C: Floats, progress: Sequence[float]) -> dict[str, list[f
             _proven(stopped_problem(C, 1.0)).order,
         ]
     )
-    listed = len(C) <= MAX_UNCOMPILED
-    everything = all_orders(len(C)) if listed else random_orders(len(C), SAMPLED)
+    few = len(C) <= MAX_UNCOMPILED
+    everything = all_orders(len(C)) if few else random_orders(len(C), SAMPLED)
     final = _errors(C, everything, 1.0)
     rows = []
     for p in progress:
@@ -87,8 +87,8 @@ def errors_by_progress(C: Floats, progress: Sequence[float]) -> dict[str, list[f
         first, second, one_way, other_way, converged = problem.errors(rules).tolist()
         rows.append(
             {
-                "best": float(errors.min()) if listed else _proven(problem).error,
-                "worst": float(errors.max()) if listed else -_proven(problem.negated()).error,
+                "best": float(errors.min()) if few else _proven(problem).error,
+                "worst": float(errors.max()) if few else -_proven(problem.negated()).error,
                 "mean": float(errors.mean()),
                 "periphery-to-core": first,
                 "core-to-periphery": second,
@@ -239,13 +239,13 @@ def figure(config: Config, results: Sequence[dict[str, Any]]) -> FigureData:
     count = config.simulated_matrices
     simulated = np.array([row["pairs"] for row in rest[config.num_matrices :]])
     pairs = {N_x: simulated[count * row : count * (row + 1)] for row, N_x in enumerate(config.num_inputs)}
-    panels = [_curves(MATRICES[name], config, found) for name, found in named.items()]
+    panels = [_curves(MATRICES[name], config, errors) for name, errors in named.items()]
     title = f"{config.num_matrices} random matrices, {config.num_tasks} tasks"
     panels += [
         _curves(title, config, {key: mean_and_sem(table)[0].tolist() for key, table in random.items()}),
         _losses(config, random),
         _matters(config, random),
-        *(_simulated(N_x, config, found) for N_x, found in pairs.items()),
+        *(_simulated(N_x, config, errors) for N_x, errors in pairs.items()),
     ]
     return FigureData(
         name="early-stopping",
@@ -258,8 +258,8 @@ def figure(config: Config, results: Sequence[dict[str, Any]]) -> FigureData:
             about.matters_most(config.progress, random, named),
             about.stopping_pays(config.progress, random, named),
             *(
-                about.agrees(t, N_x, found[:, row])
-                for N_x, found in pairs.items()
+                about.agrees(t, N_x, errors[:, row])
+                for N_x, errors in pairs.items()
                 for row, t in enumerate(config.simulated_steps)
             ),
         ),
@@ -272,9 +272,9 @@ def figure(config: Config, results: Sequence[dict[str, Any]]) -> FigureData:
     )
 
 
-def _curves(title: str, config: Config, found: dict[str, Any]) -> Panel:
+def _curves(title: str, config: Config, errors: dict[str, Any]) -> Panel:
     x = tuple(config.progress.tolist())
-    series = tuple(Series(label, x, tuple(found[key]), role=role) for key, (label, role) in LINES.items())
+    series = tuple(Series(label, x, tuple(errors[key]), role=role) for key, (label, role) in LINES.items())
     return Panel(title, "progress of a task in its training", "final error, all tasks", series, y_scale="log")
 
 
@@ -314,8 +314,8 @@ def _ratio(config: Config, above: Floats, below: Floats, label: str, role: str) 
 def _simulated(N_x: int, config: Config, pairs: Floats) -> Panel:
     flat = [pairs[:, row].reshape(-1, 2) for row in range(len(config.simulated_steps))]
     series = [
-        Series(f"{t} steps", tuple(found[:, 0].tolist()), tuple(found[:, 1].tolist()), style="points")
-        for t, found in zip(config.simulated_steps, flat, strict=True)
+        Series(f"{t} steps", tuple(points[:, 0].tolist()), tuple(points[:, 1].tolist()), style="points")
+        for t, points in zip(config.simulated_steps, flat, strict=True)
     ]
     ends = (float(pairs[..., 0].min()), float(pairs[..., 0].max()))
     series.append(Series("equal", ends, ends, role="reference"))

@@ -97,15 +97,15 @@ def matters_most(progress: Floats, random: Mapping[str, Floats], named: Named) -
 
     value, (low, high) = float(peak(log[None])[0]), bootstrap_interval(log, peak)
     ratio = np.exp(log.mean(axis=0))
-    others = {name: np.divide(found["best"], found["mean"]) for name, found in named.items()}
+    others = {name: np.divide(errors["best"], errors["mean"]) for name, errors in named.items()}
     return Claim(
         claim=f"The order matters most when every task is trained to convergence; {RANDOM}",
         source="ours",
         found=f"best / mean order is least, {ratio.min():.2f}, at progress {value:.2f} [{low:.2f}, {high:.2f}]; "
         f"it is {ratio[0]:.3f} at progress {progress[0]:.2f} and {ratio[-1]:.2f} at convergence"
         + "".join(
-            f"; {name}: least, {one.min():.3f}, at {progress[one.argmin()]:.2f}, {one[-1]:.3f} at convergence"
-            for name, one in others.items()
+            f"; {name}: least, {ratios.min():.3f}, at {progress[ratios.argmin()]:.2f}, {ratios[-1]:.3f} at convergence"
+            for name, ratios in others.items()
         ),
         value=value,
         low=low,
@@ -121,13 +121,13 @@ def stopping_pays(progress: Floats, random: Mapping[str, Floats], named: Named) 
     count = len(random["mean"])
     low, high = share_interval(pays, count)
     gains = [_gain(progress, table.mean(axis=0)) for table in tables]
-    others = {name: _gain(progress, np.array(found["mean"])) for name, found in named.items()}
+    others = {name: _gain(progress, np.array(errors["mean"])) for name, errors in named.items()}
     return Claim(
         claim=f"Stopping before convergence lowers the final error of a random order; {RANDOM}",
         source="ours",
         found=f"it does in {pays} of {count} matrices (the best order's in {best_pays}); on average a random order's "
         f"error is least at {gains[0]}, and the best order's at {gains[1]}"
-        + "".join(f"; {name}: a random order's at {one}" for name, one in others.items()),
+        + "".join(f"; {name}: a random order's at {words}" for name, words in others.items()),
         value=pays / count,
         low=low,
         high=high,

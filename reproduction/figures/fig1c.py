@@ -45,14 +45,14 @@ def specs(config: Config) -> list[RunSpec]:
 def figure(config: Config, results: Sequence[dict[str, Any] | None]) -> FigureData:
     """Accuracy after each order."""
     truths = [truth_of(result, seed, 0) for seed, result in enumerate(results) if result is not None]
-    by_order = {name_of(np.array(order)): [one.at(order) for one in truths] for order in _orders(truths)}
-    found = {name: mean_number(np.array(values)) for name, values in by_order.items() if len(truths) > 1}
+    by_order = {name_of(np.array(order)): [truth.at(order) for truth in truths] for order in _orders(truths)}
+    means = {name: mean_number(np.array(values)) for name, values in by_order.items() if len(truths) > 1}
     names = ", ".join(f"{letter}: {task}" for letter, task in zip("ABC", PARTS["fig1c"]["tasks"], strict=True))
     return FigureData(
         name="fig1c",
         title="Three CIFAR-10 tasks in every order",
-        panels=(dots(names, "accuracy at the end, %", {"": found}),) if found else (),
-        claims=tuple(_checks(config, {name: np.array(values) for name, values in by_order.items()})),
+        panels=(dots(names, "accuracy at the end, %", {"": means}),) if means else (),
+        claims=tuple(_claims(config, {name: np.array(values) for name, values in by_order.items()})),
         config=asdict(config),
         notes=(
             f"{names}. {len(truths)} of {config.num_seeds} seeds; intervals are over seeds.",
@@ -65,7 +65,7 @@ def _orders(truths: Sequence[Any]) -> list[tuple[int, ...]]:
     return [tuple(order) for order in truths[0].orders.tolist()] if truths else []
 
 
-def _checks(config: Config, by_order: dict[str, np.ndarray]) -> list[Claim]:
+def _claims(config: Config, by_order: dict[str, np.ndarray]) -> list[Claim]:
     claims = (
         (f"The order {BETTER} is above {WORSE}", SOURCE),
         (f"{BETTER} is the best of the six orders, and {WORSE} the worst", "ours"),
@@ -74,9 +74,9 @@ def _checks(config: Config, by_order: dict[str, np.ndarray]) -> list[Claim]:
     if count < config.min_sets:
         text = f"{count} of {config.num_seeds} seeds so far"
         return [Claim(claim, source, text, None, None, None, "not tested") for claim, source in claims]
-    found = mean_number(by_order[BETTER] - by_order[WORSE])
+    lead = mean_number(by_order[BETTER] - by_order[WORSE])
     text = (
-        f"{found.show(sign=True)} points ({by_order[BETTER].mean():.1f} % and {by_order[WORSE].mean():.1f} %), "
+        f"{lead.show(sign=True)} points ({by_order[BETTER].mean():.1f} % and {by_order[WORSE].mean():.1f} %), "
         f"{count} seeds"
     )
     ranked = sorted(by_order, key=lambda name: -float(by_order[name].mean()))
@@ -85,7 +85,7 @@ def _checks(config: Config, by_order: dict[str, np.ndarray]) -> list[Claim]:
     places = ", ".join(f"{name} {by_order[name].mean():.1f} %" for name in ranked)
     holds, fails = min(gap.low for gap in gaps) > 0, min(gap.high for gap in gaps) <= 0
     return [
-        Claim(claims[0][0], SOURCE, text, *found, inside(found, above=0)),
+        Claim(claims[0][0], SOURCE, text, *lead, inside(lead, above=0)),
         Claim(claims[1][0], "ours", places, None, None, None, verdict(holds, fails)),
     ]
 

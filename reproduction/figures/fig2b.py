@@ -67,14 +67,14 @@ def _run(
     C, Co = (random_correlation(num_tasks, 0, 1, seed=2 * index + side) for side in (0, 1))
     order = list(range(num_tasks))
     jobs = [Job(C, [order], 1000 * index + repeat, Co) for repeat in range(num_repeats)]
-    found = simulated_errors(jobs, Sizes(**sizes), steps=steps, learning_rate=learning_rate)
-    totals = np.array([errors.sum() for errors in found])
+    simulated = simulated_errors(jobs, Sizes(**sizes), steps=steps, learning_rate=learning_rate)
+    totals = np.array([errors.sum() for errors in simulated])
     return {"closed": final_error(C, order, Co), "simulated": float(totals.mean()), "spread": float(totals.std(ddof=1))}
 
 
 def figure(config: Config, results: Sequence[dict[str, Any]]) -> FigureData:
     """One point for each pair, one series for each number of tasks."""
-    series, checks = [], []
+    series, claims = [], []
     for row, P in enumerate(config.num_tasks):
         rows = results[row * config.num_pairs : (row + 1) * config.num_pairs]
         closed, simulated = (np.array([result[key] for result in rows]) for key in ("closed", "simulated"))
@@ -91,15 +91,15 @@ def figure(config: Config, results: Sequence[dict[str, Any]]) -> FigureData:
         )
         claim = f"The closed form captures gradient descent for any similarities; {P} tasks"
         pairs = np.column_stack([closed, simulated])[:, None]
-        checks.append(captured(claim, "paper, Fig. 2b", pairs, f"{len(pairs)} pairs"))
-    top = max(max(one.x) for one in series)
+        claims.append(captured(claim, "paper, Fig. 2b", pairs, f"{len(pairs)} pairs"))
+    top = max(max(line.x) for line in series)
     series.append(Series("equal", (0.0, top), (0.0, top), role="reference"))
     panel = Panel("Theory against gradient descent", "error by the closed form", "simulated error", tuple(series))
     return FigureData(
         name="fig2b",
         title="The closed form predicts the error after gradient descent",
         panels=(panel,),
-        claims=tuple(checks),
+        claims=tuple(claims),
         config=asdict(config),
     )
 

@@ -130,8 +130,8 @@ def _rich(config: Config, maps: Sequence[Ints]) -> Claim:
         "(at least three phases on one side of it, in every map)",
         source="paper, Fig. 2c",
         found="; ".join(
-            f"rho_CA {rho:g}: {number} best orders in {len(all_)} phases, {len(one)} on one side"
-            for rho, number, all_, one in zip(config.rho_ca, kinds, whole, half, strict=True)
+            f"rho_CA {rho:g}: {number} best orders in {len(all_)} phases, {len(one_side)} on one side"
+            for rho, number, all_, one_side in zip(config.rho_ca, kinds, whole, half, strict=True)
         ),
         value=float(min(map(len, half))),
         holds=min(map(len, half)) >= 3,
@@ -171,7 +171,7 @@ def _ties(config: Config, maps: Sequence[Ints]) -> Claim:
 
     Two equal similarities make ties by symmetry and do not count; other ties are boundaries that hit a cell's center.
     """
-    alone, told = [], []
+    alone, phrases = [], []
     for rho, best in zip(config.rho_ca, maps, strict=True):
         axis = np.round(_axis(config.resolution), 9)
         equal = (axis[:, None] == axis) | (axis == rho) | (axis[:, None] == rho)
@@ -180,12 +180,12 @@ def _ties(config: Config, maps: Sequence[Ints]) -> Claim:
         tied = [mask for mask in np.argsort(-counts, kind="stable").tolist() if counts[mask] and mask & (mask - 1)]
         alone.append(1 - float(counts[tied].sum()))
         named = [f"{_orders(mask)} {counts[mask]:.1%}" for mask in tied[:3]]
-        told.append(f"rho_CA {rho:g}: unique on {alone[-1]:.1%}" + "".join(f", {name}" for name in named))
+        phrases.append(f"rho_CA {rho:g}: unique on {alone[-1]:.1%}" + "".join(f", {name}" for name in named))
     others = [share for rho, share in zip(config.rho_ca, alone, strict=True) if rho != 0]
     return exact_claim(
         claim="The best order is unique (on 95 % of the area) when rho_CA is not 0",
         source="ours",
-        found="; ".join(told),
+        found="; ".join(phrases),
         value=min(others, default=None),
         holds=min(others, default=0.0) > 0.95,
     )

@@ -55,9 +55,9 @@ def _not_for_small(small: Errors, source: str) -> Claim:
     if not small.enough:
         return untested(claim, source, small)
     random, opposite = ratio(small, rule, "random"), ratio(small, rule, other)
-    found = f"over random orders {random}, over {other} {opposite}, {random.count} matrices"
+    text = f"over random orders {random}, over {other} {opposite}, {random.count} matrices"
     holds, fails = max(random.low, opposite.low) >= 1, max(random.high, opposite.high) < 1
-    return Claim(claim, source, found, random.value, random.low, random.high, verdict(holds, fails))
+    return Claim(claim, source, text, random.value, random.low, random.high, verdict(holds, fails))
 
 
 def _typicality_own(sets: Sets) -> list[Claim]:

@@ -1,7 +1,7 @@
 """Figure 3a: how the similarity of each pair of positions moves the final error, and the two parts of that matrix.
 
 The paper's G, G+ and G- at P = 7 and m = 0.3, as printed; the true first-order coefficients, by central differences of
-the closed form, stand beside them in the checks.
+the closed form, stand beside them in the claims.
 """
 
 from __future__ import annotations
@@ -62,13 +62,13 @@ def _run(num_tasks: int, m: float) -> dict[str, Any]:
 def _derivative(num_tasks: int, m: float) -> Floats:
     """(P, P) d error / d C_ij for i < j in the order 0, 1, ..., P - 1."""
     flat = np.full((num_tasks, num_tasks), m) + (1 - m) * np.eye(num_tasks)
-    found = np.zeros_like(flat)
+    derivative = np.zeros_like(flat)
     for i, j in zip(*np.triu_indices(num_tasks, 1), strict=True):
         change = np.zeros_like(flat)
         change[i, j] = change[j, i] = STEP
         up, down = (final_error(flat + sign * change, range(num_tasks)) for sign in (1, -1))
-        found[i, j] = (up - down) / (2 * STEP)
-    return found
+        derivative[i, j] = (up - down) / (2 * STEP)
+    return derivative
 
 
 def figure(config: Config, results: Sequence[dict[str, Any]]) -> FigureData:

@@ -110,8 +110,8 @@ def _negative(P: int, roots: Sequence[float]) -> Claim:
 
 def _sufficient(roots: dict[int, list[float]]) -> Claim:
     """For every m there is a P from which it stays negative: one sign change that moves to 0, about as 1/P."""
-    single = all(len(found) == 1 for found in roots.values())
-    starts = [found[-1] if found else 0.0 for _, found in sorted(roots.items())]
+    single = all(len(changes) == 1 for changes in roots.values())
+    starts = [changes[-1] if changes else 0.0 for _, changes in sorted(roots.items())]
     holds = single and bool((np.diff(starts) < 0).all()) and starts[-1] < 1 / max(roots)
     return exact_claim(
         claim="alpha-minus is negative for 0 < m < 1 when there are sufficiently many tasks "

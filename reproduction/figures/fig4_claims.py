@@ -71,10 +71,10 @@ def gain(times: float | None, source: str) -> ClaimAbout:
     def claim(a: Floats, result: dict[str, Any]) -> Claim:
         ratio = np.array(result["worst"]) / np.array(result["best"])
         top = int(ratio.argmax())
-        found = f"ratio up to {ratio[top]:.2f} (at a = {a[top]:.3f}), median {np.median(ratio):.2f}"
+        text = f"ratio up to {ratio[top]:.2f} (at a = {a[top]:.3f}), median {np.median(ratio):.2f}"
         if times is None:
             return exact_claim(
-                "The worst order has more than twice the error of the best at some a", source, found, float(ratio[top]),
+                "The worst order has more than twice the error of the best at some a", source, text, float(ratio[top]),
                 bool(ratio[top] > 2),
             )  # fmt: skip
         near = np.abs(ratio / times - 1) < 0.15
@@ -83,7 +83,7 @@ def gain(times: float | None, source: str) -> ClaimAbout:
         return exact_claim(
             f"The worst order has about {times:g} times the error of the best (within 15 %) at some a",
             source,
-            f"{found}; within 15 % of {times:g} on {near.mean():.1%} of the range ({_ranges(a, near)}); "
+            f"{text}; within 15 % of {times:g} on {near.mean():.1%} of the range ({_ranges(a, near)}); "
             f"it is {times:g} at a = {places or 'none'}; the peaks of the two curves stand "
             f"{heights:.2f} to 1 (docs/errata.md, item 8)",
             float(ratio[np.abs(ratio - times).argmin()]),

@@ -91,8 +91,8 @@ def _run(
     steps: int, learning_rate: float, **sizes: int,
 ) -> dict[str, Any]:  # fmt: skip
     tasks = sample_tasks(getattr(graphs, family)(num_tasks, a), sizes=Sizes(**sizes), seed=seed, small=True)
-    listed = factorial(num_tasks)
-    ranks = np.random.default_rng(seed).choice(listed, min(num_random, listed), replace=False)
+    num_orders = factorial(num_tasks)
+    ranks = np.random.default_rng(seed).choice(num_orders, min(num_random, num_orders), replace=False)
     visits = [tasks_of(order) for order in orders] + [order_at(rank, num_tasks).tolist() for rank in ranks.tolist()]
     errors = trajectories(tasks, visits, steps=steps, learning_rate=learning_rate).sum(axis=2)
     at = np.linspace(0, num_tasks * steps, num_tasks * points_per_task + 1).round().astype(int)
@@ -144,8 +144,8 @@ def _figure(
 
 def final_ranking(graph: Graph, results: Sequence[dict[str, Any]], source: str) -> Claim:
     """The better order ends below the random ones and those below the worse order, paired over repetitions."""
-    found = curves(results)
-    gains = [found[RANDOM][:, -1] - found[graph.better][:, -1], found[graph.worse][:, -1] - found[RANDOM][:, -1]]
+    errors = curves(results)
+    gains = [errors[RANDOM][:, -1] - errors[graph.better][:, -1], errors[graph.worse][:, -1] - errors[RANDOM][:, -1]]
     ends = [_interval(gain) for gain in gains]
     return Claim(
         claim=f"After all tasks {graph.better} is better than random orders, and {graph.worse} is worse",
@@ -162,8 +162,8 @@ def final_ranking(graph: Graph, results: Sequence[dict[str, Any]], source: str) 
 def agreement(config: Config, graph: Graph, results: Sequence[dict[str, Any]]) -> Claim:
     """The simulated final errors are those of the closed form, within a tenth."""
     C = getattr(graphs, graph.family)(graph.num_tasks, config.a)
-    found = curves(results)
-    ratios = {order: found[order][:, -1] / final_error(C, tasks_of(order)) for order in (graph.better, graph.worse)}
+    errors = curves(results)
+    ratios = {order: errors[order][:, -1] / final_error(C, tasks_of(order)) for order in (graph.better, graph.worse)}
     ends = {order: _interval(ratio) for order, ratio in ratios.items()}
     order = max(ratios, key=lambda name: abs(ratios[name].mean() - 1))
     return Claim(
@@ -171,7 +171,7 @@ def agreement(config: Config, graph: Graph, results: Sequence[dict[str, Any]]) -
         source="ours",
         found="; ".join(
             f"{name}: simulated over closed form {_told(ratios[name], ends[name])}, "
-            f"simulated {found[name][:, -1].mean():.4f}"
+            f"simulated {errors[name][:, -1].mean():.4f}"
             for name in ratios
         ),
         value=float(ratios[order].mean()),
@@ -183,12 +183,12 @@ def agreement(config: Config, graph: Graph, results: Sequence[dict[str, Any]]) -
 
 def leaders(config: Config, graph: Graph, results: Sequence[dict[str, Any]]) -> Claim:
     """Whether the order that ends better is ever behind after a task."""
-    found = curves(results)
-    lead = (found[graph.worse] - found[graph.better])[:, config.points_per_task :: config.points_per_task]
+    errors = curves(results)
+    lead = (errors[graph.worse] - errors[graph.better])[:, config.points_per_task :: config.points_per_task]
     ends = [_interval(column) for column in lead.T]
     ahead = [low > 0 for low, _ in ends]
     behind = [high < 0 for _, high in ends]
-    told = (
+    phrases = (
         f"after task {k + 1} {'open' if not (ahead[k] or behind[k]) else graph.better if ahead[k] else graph.worse} "
         f"({column.mean():+.3f})"
         for k, column in enumerate(lead.T)
@@ -197,7 +197,7 @@ def leaders(config: Config, graph: Graph, results: Sequence[dict[str, Any]]) -> 
     return Claim(
         claim=f"{graph.better} is not behind {graph.worse} after any task",
         source="ours",
-        found=f"who leads, by how much ({graph.worse} minus {graph.better}): " + ", ".join(told),
+        found=f"who leads, by how much ({graph.worse} minus {graph.better}): " + ", ".join(phrases),
         value=float(lead[:, worst].mean()),
         low=ends[worst][0],
         high=ends[worst][1],
@@ -207,9 +207,9 @@ def leaders(config: Config, graph: Graph, results: Sequence[dict[str, Any]]) -> 
 
 def early_lead(config: Config, graph: Graph, results: Sequence[dict[str, Any]], source: str) -> Claim:
     """After the first and the second task the order that ends worse is below the random ones, the other above."""
-    found = curves(results)
+    errors = curves(results)
     early = [config.points_per_task, 2 * config.points_per_task]
-    gaps = {name: (found[name] - found[RANDOM])[:, early] for name in (graph.worse, graph.better)}
+    gaps = {name: (errors[name] - errors[RANDOM])[:, early] for name in (graph.worse, graph.better)}
     ends = {name: [_interval(column) for column in table.T] for name, table in gaps.items()}
     parts = [inside(each, below=0) for each in ends[graph.worse]] + [
         inside(each, above=0) for each in ends[graph.better]
@@ -231,10 +231,10 @@ def early_lead(config: Config, graph: Graph, results: Sequence[dict[str, Any]], 
 
 def reversal(config: Config, graph: Graph, results: Sequence[dict[str, Any]], source: str) -> Claim:
     """When each order crosses the random ones for the last time, in tasks."""
-    found = curves(results)
+    errors = curves(results)
     when, ends = {}, {}
     for name in (graph.worse, graph.better):
-        gap = found[name] - found[RANDOM]
+        gap = errors[name] - errors[RANDOM]
         when[name] = float(_last_crossing(gap[None])[0]) / config.points_per_task
         low, high = bootstrap_interval(gap, _last_crossing)
         ends[name] = (low / config.points_per_task, high / config.points_per_task)

@@ -95,12 +95,12 @@ def _run(family: str, num_tasks: int, named: Sequence[str], max_curves: int, **g
     rows = np.arange(len(C))
     chosen = errors_of(C, np.array([tasks_of(name) for name in named]))
     by_mean = errors.mean(axis=0).argsort(kind="stable")
-    kept = by_mean[np.linspace(0, len(by_mean) - 1, min(max_curves, len(by_mean))).round().astype(int)]
+    background = by_mean[np.linspace(0, len(by_mean) - 1, min(max_curves, len(by_mean))).round().astype(int)]
     drawn = slice(None, None, grid["drawn_every"])
     return {
         "num_distinct": len(orders),
         "class_sizes": sorted({int(size) for size in sizes}),
-        "background": short(errors[drawn, kept].T),
+        "background": short(errors[drawn, background].T),
         "best_order": [name_of(orders[k]) for k in best],
         "worst_order": [name_of(orders[k]) for k in worst],
         "best": short(errors[rows, best]),

@@ -64,17 +64,17 @@ def _rules_figure(
     """Accuracy against mean similarity for each data set, and the shares of wins by number of tasks."""
     bins = Bins(config.bin_width, config.min_count)
     sizes = [sets[size] for size in SIZES]
-    panels = [panel for one in DATASETS for panel in accuracy_panels(sets[one].label, sets[one], estimate, bins)]
+    panels = [panel for part in DATASETS for panel in accuracy_panels(sets[part].label, sets[part], estimate, bins)]
     panels += win_panels("CIFAR-100", sizes, estimate, bins)
-    checks: list[Claim] = []
-    for one, letters in zip(DATASETS, ("ab", "cd", "ef"), strict=True):
-        checks += pair_claims(sets[one], estimate, [f"{source}{letter}" for letter in letters])
+    decided: list[Claim] = []
+    for part, letters in zip(DATASETS, ("ab", "cd", "ef"), strict=True):
+        decided += pair_claims(sets[part], estimate, [f"{source}{letter}" for letter in letters])
     few, many = sizes[0], sizes[-1]
     claims = (
         (f"The advantage of {TYPICALITY[0]} over {TYPICALITY[1]} grows from 3 to 7 tasks", f"{source}g", TYPICALITY),
         (f"Such a growth is not evident for {PATHS[0]} over {PATHS[1]}", f"{source}h", PATHS),
     )
-    checks += [
+    decided += [
         share_grows(claim, panel, few, many, estimate, pair, evident=pair == TYPICALITY)
         for claim, panel, pair in claims
     ]
@@ -82,7 +82,7 @@ def _rules_figure(
         name=name,
         title=title,
         panels=tuple(panels),
-        claims=(*checks, *more(sets)),
+        claims=(*decided, *more(sets)),
         config=asdict(config),
         columns=4,
         notes=progress_notes(config, sets),

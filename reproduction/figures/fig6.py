@@ -76,11 +76,11 @@ def _dominates(errors: Errors, source: str, where: str = "") -> Claim:
     between, within, order = (float(part[0]) for part in variance_parts(table[None]))
     low, high = bootstrap_interval(table, _between_over_order)
     shares = [100 * part / (between + within + order) for part in (between, within, order)]
-    found = (
+    text = (
         "of the variance {:.1f} % is between bins of m, {:.1f} % between matrices of a bin, {:.1f} % between orders; "
         "first over last: {:.3f} [{:.3f}, {:.3f}]"
     ).format(*shares, between / order, low, high)
-    return Claim(claim, source, found, between / order, low, high, inside((low, high), above=1))
+    return Claim(claim, source, text, between / order, low, high, inside((low, high), above=1))
 
 
 def variance_parts(table: Floats) -> tuple[Floats, Floats, Floats]:
@@ -177,8 +177,8 @@ def mostly(claim: str, source: str, errors: Errors, better: str, worse: str) -> 
     if not errors.enough:
         return untested(claim, source, errors)
     value, low, high = share(errors, better, worse)
-    found = f"{better} wins on {100 * value:.1f} % [{100 * low:.1f}, {100 * high:.1f}] of {len(errors.m)} matrices"
-    return Claim(claim, source, found, value, low, high, inside((low, high), above=0.5))
+    text = f"{better} wins on {100 * value:.1f} % [{100 * low:.1f}, {100 * high:.1f}] of {len(errors.m)} matrices"
+    return Claim(claim, source, text, value, low, high, inside((low, high), above=0.5))
 
 
 def grows(where: str, source: str, sizes: BySize, better: str, worse: str, *, drawn_evenly: bool = True) -> Claim:
@@ -200,14 +200,14 @@ def grows(where: str, source: str, sizes: BySize, better: str, worse: str, *, dr
             value += sign * won / trials / len(common)
             spread += sign * rng.beta(won + 0.5, trials - won + 0.5, DRAWS) / len(common)
     low, high = (float(end) for end in np.quantile(spread, [0.025, 0.975]))
-    found = (
+    text = (
         f"share of wins with {many} tasks minus {few} tasks, mean over {len(common)} bins from m = "
         f"{sizes[few].edge(common[0]):g} to {sizes[few].edge(common[-1] + 1):g}: {value:.3f} [{low:.3f}, {high:.3f}]"
     )
     if drawn_evenly:
         pooled = (_pooled(P, errors, better, worse) for P, errors in sorted(sizes.items()))
-        found += f"; all m >= 0: {', '.join(pooled)}"
-    return Claim(claim, source, found, value, low, high, inside((low, high), above=0))
+        text += f"; all m >= 0: {', '.join(pooled)}"
+    return Claim(claim, source, text, value, low, high, inside((low, high), above=0))
 
 
 def _pooled(P: int, errors: Errors, better: str, worse: str) -> str:
@@ -232,7 +232,7 @@ def _shares_figure(
 
     `claims` are put to the paper's matrices, simulated and in the closed form; `own` gets all sets.
     """
-    simulated, closed = (by_size(config, results, way) for way in ("simulated", "closed"))
+    simulated, closed = (by_size(config, results, method) for method in ("simulated", "closed"))
     first, again = (claims(_of(sizes, "paper")) for sizes in (simulated, closed))
     better, worse = pair
     panels = []

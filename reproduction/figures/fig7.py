@@ -36,17 +36,17 @@ def figure(config: Config, results: Sequence[dict[str, Any] | None]) -> FigureDa
     sets = sets_by_part(config, results)
     labels, cifar10, fashion = (sets[name] for name in ("cifar100-25labels", "cifar10", "fashion-mnist"))
     bins = Bins(config.bin_width, config.min_count)
-    checks = [
+    claims = [
         *pair_claims(labels, "test", ("paper, Fig. 7a", "paper, Fig. 7b")),
         *pair_claims(cifar10, "train", ("paper, Fig. 7c", "paper, Fig. 7d"), ", similarity from training data"),
         *pair_claims(fashion, "train", ("ours", "ours"), ", similarity from training data"),
     ]
-    checks += [
+    claims += [
         identical(
-            f"Training data instead of test data give {rule} a nearly identical gain; {one.label}",
-            source, one, rule, "train", "test",
+            f"Training data instead of test data give {rule} a nearly identical gain; {part.label}",
+            source, part, rule, "train", "test",
         )
-        for one, panels in ((cifar10, ("c", "d")), (fashion, ()))
+        for part, panels in ((cifar10, ("c", "d")), (fashion, ()))
         for rule, source in zip(
             (TYPICALITY[0], PATHS[0]), [f"paper, Fig. 7{letter}" for letter in panels] or ["ours"] * 2, strict=True
         )
@@ -59,7 +59,7 @@ def figure(config: Config, results: Sequence[dict[str, Any] | None]) -> FigureDa
             *accuracy_panels(f"{cifar10.label}, training data", cifar10, "train", bins),
             *accuracy_panels(f"{fashion.label}, training data", fashion, "train", bins),
         ),
-        claims=tuple(checks),
+        claims=tuple(claims),
         config=asdict(config),
         columns=2,
         notes=progress_notes(config, sets),

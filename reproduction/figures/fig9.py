@@ -46,33 +46,33 @@ def figure(config: Config, results: Sequence[dict[str, Any] | None]) -> FigureDa
         for name, percent in SHARES.items()
         for panel in accuracy_panels(f"{cifar10.label}, {percent:g}\u00a0% of the data", cifar10, name, bins)
     ]
-    panels += [_gains(one) for one in (cifar10, fashion) if one.truths]
+    panels += [_gains(part) for part in (cifar10, fashion) if part.truths]
     return FigureData(
         name="fig9",
         title="How little data tell the order",
         panels=tuple(panels),
-        claims=(*_checks(cifar10, "paper, Fig. 9", "abcdefgh"), *_checks(fashion, "ours", "")),
+        claims=(*_claims(cifar10, "paper, Fig. 9", "abcdefgh"), *_claims(fashion, "ours", "")),
         config=asdict(config),
         columns=4,
         notes=progress_notes(config, sets),
     )
 
 
-def _checks(sets: Sets, source: str, letters: str) -> list[Claim]:
+def _claims(sets: Sets, source: str, letters: str) -> list[Claim]:
     def panel(share: int, rule: int) -> str:
         return source + letters[2 * share + rule : 2 * share + rule + 1]
 
-    checks = []
+    claims = []
     for column, rule in enumerate((TYPICALITY[0], PATHS[0])):
         for row, (name, percent) in enumerate(SHARES.items()):
             claim = f"{rule} with {percent:g} % of the data is above the mean order; {sets.label}"
             if percent >= 1:
-                checks.append(above(claim, panel(row, column), sets, name, rule))
+                claims.append(above(claim, panel(row, column), sets, name, rule))
         claim = f"The gain of {rule} with 1 % of the data is comparable to that with all; {sets.label}"
-        checks.append(comparable(claim, panel(1, column), sets, rule, "1%", WHOLE))
+        claims.append(comparable(claim, panel(1, column), sets, rule, "1%", WHOLE))
         claim = f"The gain of {rule} with 0.1 % of the data is not significant; {sets.label}"
-        checks.append(not_significant(claim, panel(0, column), sets, rule, "0.1%"))
-    return checks
+        claims.append(not_significant(claim, panel(0, column), sets, rule, "0.1%"))
+    return claims
 
 
 def _gains(sets: Sets) -> Panel:
@@ -80,8 +80,8 @@ def _gains(sets: Sets) -> Panel:
     there = {name: percent for name, percent in SHARES.items() if sets.has(name)}
     lines = []
     for rule in (*TYPICALITY, *PATHS):
-        found = [mean_number(scores(sets, name)[rule].gain) for name in there]
-        y, low, high = zip(*found, strict=True) if found else ((), (), ())
+        gains = [mean_number(scores(sets, name)[rule].gain) for name in there]
+        y, low, high = zip(*gains, strict=True) if gains else ((), (), ())
         lines.append(Series(rule, tuple(there.values()), y, low, high, rule))
     return Panel(
         f"{sets.label}, by share of the data", "training data for the similarity, %", "points above the mean order",

@@ -122,13 +122,13 @@ def _counts(config: Config, cell: Cell) -> dict[str, int]:
 def cells(config: Config) -> list[Cell]:
     """Every combination of sizes that the figure needs, once."""
     N_s, first = config.num_latent, config.num_tasks[0]
-    found = [Cell(f, P, N_s, N_x) for f, tasks in config.num_tasks for P in tasks for N_x in config.num_inputs]
+    every = [Cell(f, P, N_s, N_x) for f, tasks in config.num_tasks for P in tasks for N_x in config.num_inputs]
     for N_x in config.num_inputs:
-        found += [Cell(first[0], P, N_s, N_x, num_outputs=config.num_outputs[0]) for P in first[1]]
-        found.append(Cell(first[0], 5, N_s, N_x, steps=config.steps, learning_rate=config.learning_rate))
-        found += [Cell(first[0], 5, other, round(other * N_x / N_s)) for other in config.other_latents]
-    found += [Cell(first[0], 5, N_s, config.paper, num_outputs=N_y) for N_y in config.num_outputs[1:]]
-    return list(dict.fromkeys(found))
+        every += [Cell(first[0], P, N_s, N_x, num_outputs=config.num_outputs[0]) for P in first[1]]
+        every.append(Cell(first[0], 5, N_s, N_x, steps=config.steps, learning_rate=config.learning_rate))
+        every += [Cell(first[0], 5, other, round(other * N_x / N_s)) for other in config.other_latents]
+    every += [Cell(first[0], 5, N_s, config.paper, num_outputs=N_y) for N_y in config.num_outputs[1:]]
+    return list(dict.fromkeys(every))
 
 
 def run_batch(specs: Sequence[RunSpec]) -> list[dict[str, Any]]:
@@ -154,21 +154,21 @@ def _run_size(
     sizes = Sizes(num_latent, num_inputs, num_outputs or 1)
     jobs = [Job(C, orders, 1000 * index + draw) for draw in range(num_draws)]
     if num_outputs is None:
-        found = np.array(readout_mean_errors(jobs, sizes, steps=steps, learning_rate=learning_rate))
+        simulated = np.array(readout_mean_errors(jobs, sizes, steps=steps, learning_rate=learning_rate))
     else:
         errors = simulated_errors(jobs, sizes, steps=steps, learning_rate=learning_rate)
-        found = np.array([each.sum(axis=1) for each in errors])
+        simulated = np.array([each.sum(axis=1) for each in errors])
     progress = progress_of(sizes, steps, learning_rate)
     closed, stopped = (np.array([final_error(C, order, progress=p) for order in orders]) for p in (1.0, progress))
     corrected = np.array([finite_size_errors(C, order, num_latent, num_inputs).sum() for order in orders])
     return {
         "closed": float(closed.mean()),
         "square": float((closed**2).mean()),
-        "simulated": float(found.mean()),
-        "deviation": _noise_free_square(found - closed),
-        "stopped_deviation": _noise_free_square(found - stopped),
-        "corrected_deviation": _noise_free_square(found - corrected),
-        "scatter": float(found.var(axis=0, ddof=1).mean()),
+        "simulated": float(simulated.mean()),
+        "deviation": _noise_free_square(simulated - closed),
+        "stopped_deviation": _noise_free_square(simulated - stopped),
+        "corrected_deviation": _noise_free_square(simulated - corrected),
+        "scatter": float(simulated.var(axis=0, ddof=1).mean()),
     }
 
 
@@ -241,7 +241,7 @@ def _by_size(config: Config, table: Table, family: str, tasks: Sequence[int]) ->
         )
         for P in tasks
     ]
-    start = np.mean([np.log(one.y[0]) for one in series if one.y[0]])
+    start = np.mean([np.log(curve.y[0]) for curve in series if curve.y[0]])
     line = tuple(float(np.exp(start)) * load / loads[0] for load in loads)
     series.append(Series("proportional to N_s / N_x", tuple(loads), line, role="reference"))
     return Panel(LABELS[family], SIZE_LABEL, "systematic relative error", tuple(series), x_scale="log", y_scale="log")

@@ -73,10 +73,10 @@ class Table:
 
     def _value(self, cell: Cell, what: str) -> tuple[float | None, float | None, float | None]:
         parts = self.parts([cell], what)
-        found = quantity(parts[None], what)[0, 0]
+        value = quantity(parts[None], what)[0, 0]
         ends = bootstrap_interval(parts, lambda x: quantity(x, what)[:, 0])
         known = [
-            None if np.isnan(number) or (what != "bias" and number <= 0) else float(number) for number in (found, *ends)
+            None if np.isnan(number) or (what != "bias" and number <= 0) else float(number) for number in (value, *ends)
         ]
         return known[0], known[1], known[2]
 
@@ -119,39 +119,40 @@ def first_power(config: Config, table: Table, family: str, tasks: Sequence[int])
     """Holds when the exponent of N_s / N_x counts as 1 for every number of tasks."""
     inputs = small_inputs(config)
     loads = np.log([config.num_latent / N_x for N_x in inputs])
-    found = []
+    exponents = []
     for P in tasks:
         parts = table.parts([Cell(family, P, config.num_latent, N_x) for N_x in inputs], "error")
-        found.append(_estimate(parts, lambda x: _exponent(loads, quantity(x, "error"))))
-    worst = max(found, key=lambda one: abs(one[0] - 1))
+        exponents.append(_estimate(parts, lambda x: _exponent(loads, quantity(x, "error"))))
+    worst = max(exponents, key=lambda exponent: abs(exponent[0] - 1))
     return Claim(
         claim=f"Corrections to the closed form are O(N_s / N_x); {family}",
         source="paper, appendix A.3",
         found="exponent of N_s / N_x up to 0.03: "
-        + ", ".join(f"{_text(one)} for {P} tasks" for P, one in zip(tasks, found, strict=True)),
+        + ", ".join(f"{_text(exponent)} for {P} tasks" for P, exponent in zip(tasks, exponents, strict=True)),
         value=worst[0],
         low=worst[1],
         high=worst[2],
-        verdict=together(inside(one, **NEAR_ONE) for one in found),
+        verdict=together(inside(exponent, **NEAR_ONE) for exponent in exponents),
     )
 
 
 def correction_helps(config: Config, table: Table, family: str, tasks: Sequence[int]) -> Claim:
     """Holds when, at the paper's ratio, the correction takes away more than half of the error for every P."""
-    found = []
+    shares = []
     for P in tasks:
         cell = Cell(family, P, config.num_latent, config.paper)
         both = np.concatenate([table.parts([cell], what) for what in ("corrected_error", "error")], axis=1)
-        found.append(_estimate(both, _error_ratio))
-    worst = max(found, key=lambda one: one[2])
+        shares.append(_estimate(both, _error_ratio))
+    worst = max(shares, key=lambda share: share[2])
     return Claim(
         claim=f"The first correction in N_s / N_x leaves less than half of the error at {_load(config)}; {family}",
         source="ours",
-        found="error left: " + ", ".join(f"{_text(one)} for {P} tasks" for P, one in zip(tasks, found, strict=True)),
+        found="error left: "
+        + ", ".join(f"{_text(share)} for {P} tasks" for P, share in zip(tasks, shares, strict=True)),
         value=worst[0],
         low=worst[1],
         high=worst[2],
-        verdict=together(inside(one, below=0.5) for one in found),
+        verdict=together(inside(share, below=0.5) for share in shares),
     )
 
 
@@ -195,21 +196,22 @@ def _every(config: Config) -> list[Cell]:
 def _crowded(
     claim: str,
     source: str,
-    found: Mapping[Cell, tuple[float | None, float | None, float | None]],
+    errors: Mapping[Cell, tuple[float | None, float | None, float | None]],
     worst: Callable[..., Cell],
     **bounds: float,
 ) -> Claim:
     """A claim on every cell of a range of P N_s / N_x, shown by the cell that is worst for it."""
-    if not found:
+    if not errors:
         return Claim(claim, source, "no such sizes were run", None, None, None, "not tested")
-    cell = worst(found, key=lambda cell: found[cell][0] or 0.0)
-    value, low, high = found[cell]
-    parts = [inside([end or 0.0 for end in ends], **bounds) for ends in found.values()]
+    cell = worst(errors, key=lambda cell: errors[cell][0] or 0.0)
+    value, low, high = errors[cell]
+    parts = [inside([end or 0.0 for end in ends], **bounds) for ends in errors.values()]
     return Claim(
         claim=claim,
         source=source,
-        found=f"systematic error {value or 0.0:.1%} [{low or 0.0:.1%}, {high or 0.0:.1%}] in the worst of {len(found)} "
-        f"cells: {cell.num_tasks} tasks, {cell.family}, N_s / N_x = {cell.num_latent / cell.num_inputs:.2g}",
+        found=f"systematic error {value or 0.0:.1%} [{low or 0.0:.1%}, {high or 0.0:.1%}] in the worst of "
+        f"{len(errors)} cells: {cell.num_tasks} tasks, {cell.family}, "
+        f"N_s / N_x = {cell.num_latent / cell.num_inputs:.2g}",
         value=value,
         low=low,
         high=high,
@@ -227,15 +229,15 @@ def collapses(config: Config, table: Table, family: str, tasks: Sequence[int]) -
         errors = quantity(x, "error").reshape(len(x), len(inputs), len(tasks))
         return np.asarray(np.mean([_exponent(sizes, errors[:, row]) for row in range(len(inputs))], axis=0))
 
-    one = _estimate(parts, statistic)
+    exponent = _estimate(parts, statistic)
     return Claim(
         claim=f"The error of the theory grows with P as with N_s / N_x, so that only P N_s / N_x matters; {family}",
         source="ours",
-        found=f"exponent of P from {tasks[0]} to {tasks[-1]} tasks at equal N_s / N_x: {_text(one)}",
-        value=one[0],
-        low=one[1],
-        high=one[2],
-        verdict=inside(one, **NEAR_ONE),
+        found=f"exponent of P from {tasks[0]} to {tasks[-1]} tasks at equal N_s / N_x: {_text(exponent)}",
+        value=exponent[0],
+        low=exponent[1],
+        high=exponent[2],
+        verdict=inside(exponent, **NEAR_ONE),
     )
 
 
@@ -243,7 +245,7 @@ def only_ratio(config: Config, table: Table) -> Claim:
     """Holds when the error at another N_s, over that at the first, counts as 1; mean over ratios from 0.01 to 0.1."""
     chosen = [i for i, N_x in enumerate(config.num_inputs) if 0.009 <= config.num_latent / N_x <= 0.11]
     base = [scaled(config, config.num_latent)[i] for i in chosen]
-    found = {}
+    ratios = {}
     for N_s in config.other_latents:
         parts = np.concatenate(
             [table.parts([scaled(config, N_s)[i] for i in chosen], "error"), table.parts(base, "error")], axis=1
@@ -253,17 +255,17 @@ def only_ratio(config: Config, table: Table) -> Claim:
             errors = np.log(np.maximum(quantity(x, "error"), 1e-12))
             return np.asarray(np.exp((errors[:, : len(chosen)] - errors[:, len(chosen) :]).mean(axis=1)))
 
-        found[N_s] = _estimate(parts, statistic)
-    worst = max(found.values(), key=lambda one: abs(np.log(one[0])))
+        ratios[N_s] = _estimate(parts, statistic)
+    worst = max(ratios.values(), key=lambda ratio: abs(np.log(ratio[0])))
     return Claim(
         claim="N_s matters only through N_s / N_x",
         source="ours",
         found=f"systematic error over that of N_s = {config.num_latent} at equal N_s / N_x: "
-        + ", ".join(f"{_text(one)} for N_s = {N_s}" for N_s, one in found.items()),
+        + ", ".join(f"{_text(ratio)} for N_s = {N_s}" for N_s, ratio in ratios.items()),
         value=worst[0],
         low=worst[1],
         high=worst[2],
-        verdict=together(inside(one, **NEAR_ONE) for one in found.values()),
+        verdict=together(inside(ratio, **NEAR_ONE) for ratio in ratios.values()),
     )
 
 
@@ -273,18 +275,18 @@ def scatter_by_outputs(config: Config, table: Table) -> Claim:
     family = config.num_tasks[0][0]
     chosen = [Cell(family, 5, config.num_latent, config.paper, num_outputs=N_y) for N_y in outputs]
     sizes = np.log(outputs)
-    one = _estimate(table.parts(chosen, "scatter"), lambda x: _exponent(sizes, quantity(x, "scatter")))
+    exponent = _estimate(table.parts(chosen, "scatter"), lambda x: _exponent(sizes, quantity(x, "scatter")))
     scatter = [table.value(cell, "scatter")[0] or 0.0 for cell in chosen]
     return Claim(
         claim="The scatter of single draws comes from the readout and falls as N_y^-1/2",
         source="ours",
-        found=f"exponent of N_y {_text(one)}; standard deviation "
+        found=f"exponent of N_y {_text(exponent)}; standard deviation "
         + ", ".join(f"{share:.0%} for N_y = {N_y}" for N_y, share in zip(outputs, scatter, strict=True))
         + " of the closed form (5 tasks, the paper's ratio)",
-        value=one[0],
-        low=one[1],
-        high=one[2],
-        verdict=inside(one, above=-0.6, below=-0.4),
+        value=exponent[0],
+        low=exponent[1],
+        high=exponent[2],
+        verdict=inside(exponent, above=-0.6, below=-0.4),
     )
 
 
@@ -301,20 +303,20 @@ def descent_stops(config: Config, table: Table) -> Claim:
     }
     if not short:
         return Claim(claim, "ours", "no such size was run", None, None, None, "not tested")
-    found = {}
+    ratios = {}
     for cell in short:
         parts = np.concatenate([table.parts([cell], what) for what in ("stopped_error", "error")], axis=1)
-        found[cell] = _estimate(parts, lambda x: _ratio_of_two(quantity(x, "error")))
-    worst = max(found.values(), key=lambda one: one[2])
+        ratios[cell] = _estimate(parts, lambda x: _ratio_of_two(quantity(x, "error")))
+    worst = max(ratios.values(), key=lambda ratio: ratio[2])
     return Claim(
         claim=claim,
         source="ours",
         found="deviation with progress over that without: "
-        + ", ".join(f"{_text(found[cell])} at progress {progress:.2f}" for cell, progress in short.items()),
+        + ", ".join(f"{_text(ratios[cell])} at progress {progress:.2f}" for cell, progress in short.items()),
         value=worst[0],
         low=worst[1],
         high=worst[2],
-        verdict=together(inside(one, below=1) for one in found.values()),
+        verdict=together(inside(ratio, below=1) for ratio in ratios.values()),
     )
 
 
@@ -363,5 +365,5 @@ def _estimate(values: Floats, statistic: Callable[[Floats], Floats]) -> Estimate
     return (float(statistic(values[None])[0]), *bootstrap_interval(values, statistic))
 
 
-def _text(one: Sequence[float]) -> str:
-    return f"{one[0]:.2f} [{one[1]:.2f}, {one[2]:.2f}]"
+def _text(estimate: Sequence[float]) -> str:
+    return f"{estimate[0]:.2f} [{estimate[1]:.2f}, {estimate[2]:.2f}]"

@@ -45,14 +45,14 @@ QUICK = Config(fashion_mnist=4, cifar10=0, cifar100_p5=0, similarities=("test", 
 
 def figure(config: Config, results: Sequence[dict[str, Any] | None]) -> FigureData:
     """Gains in the run of another seed, and how alike two seeds rank all orders."""
-    sets = {name: paired(one) for name, one in sets_by_part(config, results).items()}
-    there = [one for one in sets.values() if _enough(one)]
+    sets = {name: paired(part) for name, part in sets_by_part(config, results).items()}
+    there = [part for part in sets.values() if _enough(part)]
     gains: dict[str, dict[str, Number]] = {}
     ranks: dict[str, dict[str, Number]] = {}
-    for one in there:
-        gains[one.label] = {name: mean_number(values) for name, values in crossed_gains(one).items()}
-        ranks[one.label] = {"another seed": mean_number(seed_correlations(one))} | {
-            rule: mean_number(_mean_of_seeds(rank_correlations(one, ESTIMATE)[rule])) for rule in RULES
+    for part in there:
+        gains[part.label] = {name: mean_number(values) for name, values in crossed_gains(part).items()}
+        ranks[part.label] = {"another seed": mean_number(seed_correlations(part))} | {
+            rule: mean_number(_mean_of_seeds(rank_correlations(part, ESTIMATE)[rule])) for rule in RULES
         }
     panels = (
         dots("Orders chosen with one seed, scored with another", "points above the mean order", gains, 0.0),
@@ -62,7 +62,7 @@ def figure(config: Config, results: Sequence[dict[str, Any] | None]) -> FigureDa
         name="noise-ceiling",
         title="How much of the best order is luck",
         panels=panels if there else (),
-        claims=tuple(check for one in sets.values() for check in _checks(one)),
+        claims=tuple(claim for part in sets.values() for claim in _claims(part)),
         config=asdict(config),
         notes=(*progress_notes(config, sets), "A task set counts when both of its seeds are there."),
     )
@@ -92,12 +92,12 @@ def _pairs(sets: Sets) -> list[tuple[Truth, Truth]]:
 
 def crossed_gains(sets: Sets) -> dict[str, Floats]:
     """(sets,) gains over the mean order of orders chosen in one run and scored in the other, mean of both ways."""
-    found: dict[str, list[float]] = {name: [] for name in (SAME, BEST, *RULES)}
+    gains: dict[str, list[float]] = {name: [] for name in (SAME, BEST, *RULES)}
     for pair in _pairs(sets):
-        ways = [_crossed(*pair), _crossed(*pair[::-1])]
-        for name, values in found.items():
-            values.append(float(np.mean([way[name] for way in ways])))
-    return {name: np.array(values) for name, values in found.items()}
+        directions = [_crossed(*pair), _crossed(*pair[::-1])]
+        for name, values in gains.items():
+            values.append(float(np.mean([direction[name] for direction in directions])))
+    return {name: np.array(values) for name, values in gains.items()}
 
 
 def _crossed(chosen: Truth, scored: Truth) -> dict[str, float]:
@@ -112,7 +112,7 @@ def seed_correlations(sets: Sets) -> Floats:
     return np.array([alike(first.accuracy, second.accuracy) for first, second in _pairs(sets)])
 
 
-def _checks(sets: Sets) -> list[Claim]:
+def _claims(sets: Sets) -> list[Claim]:
     rule = TYPICALITY[0]
     claims = (
         f"At least half of the best order's lead is there with another seed; {sets.label}",
@@ -124,13 +124,13 @@ def _checks(sets: Sets) -> list[Claim]:
         once = replace(sets, truths=sets.truths[::2])
         return [untested(claim, "ours", once, why="all orders are needed") for claim in claims]
     gains, ranks = crossed_gains(sets), mean_number(seed_correlations(sets))
-    kept, earned = ratio_number(gains[BEST], gains[SAME]), ratio_number(gains[rule], gains[BEST])
+    repeated, earned = ratio_number(gains[BEST], gains[SAME]), ratio_number(gains[rule], gains[BEST])
     ceiling = mean_number(gains[BEST]).show(sign=True)
     lead = mean_number(gains[SAME]).show(sign=True)
     return [
         Claim(
-            claims[0], "ours", f"{ceiling} of {lead} points: {kept.percent()}; {sets.count_words}", *kept,
-            inside(kept, above=HALF),
+            claims[0], "ours", f"{ceiling} of {lead} points: {repeated.percent()}; {sets.count_words}", *repeated,
+            inside(repeated, above=HALF),
         ),
         difference(claims[1], "ours", sets, gains[BEST], gains[rule]),
         Claim(

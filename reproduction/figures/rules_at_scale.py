@@ -87,7 +87,7 @@ def still_helps(num_tasks: Sequence[int], cells: Cells, rule: str, kind: str) ->
     """Holds when at the largest P, at every level, the rule's error is below random's, interval included."""
     families = [family for family, P in cells if family[0] == kind and num_tasks[-1] == P]
     largest = {family: np.exp(log_ratio(cells[family, num_tasks[-1]], rule, "random")) for family in families}
-    worst = max(largest.values(), key=lambda found: float(found[0]))
+    worst = max(largest.values(), key=lambda ratio: float(ratio[0]))
     phrases = []
     for family, (value, low, high) in largest.items():
         far = np.exp(log_ratio(cells[family, num_tasks[-1]], rule, "optimal")[0])
@@ -102,7 +102,7 @@ def still_helps(num_tasks: Sequence[int], cells: Cells, rule: str, kind: str) ->
         value=float(worst[0]),
         low=float(worst[1]),
         high=float(worst[2]),
-        verdict=together(inside(found, below=1) for found in largest.values()),
+        verdict=together(inside(ratio, below=1) for ratio in largest.values()),
     )
 
 
@@ -134,7 +134,7 @@ def same_ranking(simulated: Sequence[Mapping[str, Any]]) -> Claim:
         if abs(np.log(row[a][0] / row[b][0])) > np.log1p(CLEAR)
     ]
     alike = sum((a[0] < b[0]) == (a[1] < b[1]) for a, b in pairs)
-    deviations = [abs(found[1] / found[0] - 1) for row in simulated for found in row.values()]
+    deviations = [abs(pair[1] / pair[0] - 1) for row in simulated for pair in row.values()]
     low, high = share_interval(alike, len(pairs))
     return Claim(
         claim="The simulation ranks the two rules, greedy, the best found and random orders as the closed form does",
@@ -250,8 +250,8 @@ def run_batch(specs: Sequence[RunSpec]) -> list[dict[str, Any]]:
 
     searches = [spec for spec in specs if spec.kind.startswith("theory")]
     with one_blas_thread(), ThreadPoolExecutor(cores()) as threads:
-        found = threads.map(lambda spec: _run_theory(**spec.params), searches)
-        return [next(found) if spec.kind.startswith("theory") else _run_simulation(**spec.params) for spec in specs]
+        results = threads.map(lambda spec: _run_theory(**spec.params), searches)
+        return [next(results) if spec.kind.startswith("theory") else _run_simulation(**spec.params) for spec in specs]
 
 
 def _run_theory(family: str, level: float, num_tasks: int, seed: int, time_limit: float) -> dict[str, Any]:
@@ -358,8 +358,8 @@ def _against_optimum(config: Config, cells: Cells, rule: str) -> Panel:
 
 
 def _line(config: Config, cells: Cells, family: Family, rule: str, other: str, label: str, role: str = "") -> Series:
-    found = np.exp([log_ratio(cells[family, P], rule, other) for P in config.num_tasks])
-    y, low, high = (tuple(column) for column in found.T.tolist())
+    ratios = np.exp([log_ratio(cells[family, P], rule, other) for P in config.num_tasks])
+    y, low, high = (tuple(column) for column in ratios.T.tolist())
     return Series(label, tuple(float(P) for P in config.num_tasks), y, low, high, role=role, style="bars")
 
 
@@ -368,8 +368,8 @@ def _simulation(simulated: Sequence[Mapping[str, Any]]) -> Panel:
         rule: np.array([row[rule] for row in simulated]) for rule in (*SIMULATED_RULES, "random")
     }
     series = [
-        Series(rule, tuple(found[:, 0].tolist()), tuple(found[:, 1].tolist()), role=rule, style="points")
-        for rule, found in pairs.items()
+        Series(rule, tuple(points[:, 0].tolist()), tuple(points[:, 1].tolist()), role=rule, style="points")
+        for rule, points in pairs.items()
     ]
     every = np.concatenate(list(pairs.values()))[:, 0]
     ends = (float(every.min()), float(every.max()))

@@ -45,18 +45,22 @@ QUICK = Config(
 def figure(config: Config, results: Sequence[dict[str, Any] | None]) -> FigureData:
     """For every choice: gains of the rules, accuracies, and how alike all orders are ranked."""
     by_part = sets_by_part(config, results)
-    base, *others = (replace(one, label=_label(name, one)) for name, one in by_part.items())
-    there = [one for one in (base, *others) if one.enough]
-    gains = {rule: {one.label: mean_number(scores(one, ESTIMATE)[rule].gain) for one in there} for rule in DRAWN} | {
-        "best order": {one.label: mean_number(headroom(one)) for one in there if one.whole}
+    base, *others = (replace(part, label=_label(name, part)) for name, part in by_part.items())
+    there = [part for part in (base, *others) if part.enough]
+    gains = {rule: {part.label: mean_number(scores(part, ESTIMATE)[rule].gain) for part in there} for rule in DRAWN} | {
+        "best order": {part.label: mean_number(headroom(part)) for part in there if part.whole}
     }
     accuracy = {
-        "best order": {one.label: mean_number(_each(one, max)) for one in there if one.whole},
-        "mean order": {one.label: mean_number(scores(one, ESTIMATE)[MEAN].accuracy) for one in there},
-        "worst order": {one.label: mean_number(_each(one, min)) for one in there if one.whole},
+        "best order": {part.label: mean_number(_each(part, max)) for part in there if part.whole},
+        "mean order": {part.label: mean_number(scores(part, ESTIMATE)[MEAN].accuracy) for part in there},
+        "worst order": {part.label: mean_number(_each(part, min)) for part in there if part.whole},
     }
     ranks = {
-        "": {one.label: mean_number(_alike(base, one)) for one in there if one is not base and one.whole and base.whole}
+        "": {
+            part.label: mean_number(_alike(base, part))
+            for part in there
+            if part is not base and part.whole and base.whole
+        }
     }
     panels = (
         dots("Rules", "points above the mean order", gains, 0.0),
@@ -67,9 +71,9 @@ def figure(config: Config, results: Sequence[dict[str, Any] | None]) -> FigureDa
         name="training-choices",
         title="Fashion-MNIST, trained in other ways",
         panels=panels if base in there else (),
-        claims=tuple(check for one in (base, *others) for check in _checks(base, one)),
+        claims=tuple(claim for part in (base, *others) for claim in _claims(base, part)),
         config=asdict(config),
-        notes=progress_notes(config, {one.label: one for one in (base, *others)}),
+        notes=progress_notes(config, {part.label: part for part in (base, *others)}),
     )
 
 
@@ -85,20 +89,20 @@ def _same(base: Sets, other: Sets) -> tuple[Sets, Sets]:
     """Both with the task sets that both have."""
     common = {truth.number for truth in base.truths} & {truth.number for truth in other.truths}
     first, second = (
-        replace(one, truths=tuple(truth for truth in one.truths if truth.number in common)) for one in (base, other)
+        replace(part, truths=tuple(truth for truth in part.truths if truth.number in common)) for part in (base, other)
     )
     return first, second
 
 
 def _alike(base: Sets, other: Sets) -> Floats:
     """(sets,) rank correlation of the accuracies of all orders of a set after two ways of training."""
-    pairs = zip(*(one.truths for one in _same(base, other)), strict=True)
+    pairs = zip(*(part.truths for part in _same(base, other)), strict=True)
     return np.array([alike(first.accuracy, second.accuracy) for first, second in pairs])
 
 
-def _checks(base: Sets, sets: Sets) -> list[Claim]:
+def _claims(base: Sets, sets: Sets) -> list[Claim]:
     rule, opposite = TYPICALITY
-    checks = [
+    decided = [
         above(f"{better} is above {words}; {sets.label}", "ours", sets, ESTIMATE, better, worse)
         for better, worse, words in (
             (rule, MEAN, "the mean order"),
@@ -107,7 +111,7 @@ def _checks(base: Sets, sets: Sets) -> list[Claim]:
             (PATHS[0], PATHS[1], PATHS[1]),
         )
     ]
-    return checks if sets is base else [*checks, _kept(base, sets, rule)]
+    return decided if sets is base else [*decided, _kept(base, sets, rule)]
 
 
 def _kept(base: Sets, sets: Sets, rule: str) -> Claim:
@@ -116,15 +120,15 @@ def _kept(base: Sets, sets: Sets, rule: str) -> Claim:
     first, second = _same(base, sets)
     if not (first.enough and second.enough):
         return untested(claim, "ours", base, sets)
-    gains = [scores(one, ESTIMATE)[rule].gain for one in (first, second)]
+    gains = [scores(part, ESTIMATE)[rule].gain for part in (first, second)]
     if mean_number(gains[0]).low <= 0:
         text = f"{gains[1].mean():+.2f} points; no sure gain to compare with; {second.count_words}"
         return Claim(claim, "ours", text, None, None, None, "undecided")
-    found = ratio_number(gains[1], gains[0])
-    text = f"{found.show()} of {gains[0].mean():+.2f} points; {second.count_words}"
+    ratio = ratio_number(gains[1], gains[0])
+    text = f"{ratio.show()} of {gains[0].mean():+.2f} points; {second.count_words}"
     if first.whole and second.whole:
         text += f"; rank correlation of all orders {mean_number(_alike(first, second)).show(sign=True)}"
-    return Claim(claim, "ours", text, *found, inside(found, above=COMPARABLE))
+    return Claim(claim, "ours", text, *ratio, inside(ratio, above=COMPARABLE))
 
 
 FIGURES = (Figure("training-choices", Config(), QUICK, specs, run_batch, figure, BATCH),)

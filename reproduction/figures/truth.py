@@ -81,18 +81,18 @@ QUICK = Config(
 def figure(config: Config, results: Sequence[dict[str, Any] | None]) -> FigureData:
     """For every rule and data set: gain, percentile, share of task sets and rank correlation."""
     sets = sets_by_part(config, results)
-    there = [one for one in sets.values() if one.enough and one.whole and one.has(ESTIMATE)]
-    by_rule = {one.label: scores_by_rule(one) for one in there}
+    there = [part for part in sets.values() if part.enough and part.whole and part.has(ESTIMATE)]
+    by_rule = {part.label: scores_by_rule(part) for part in there}
     gains = {
-        one.label: {rule: mean_number(found.gain) for rule, found in by_rule[one.label].items()}
-        | {BEST: mean_number(headroom(one))}
-        for one in there
+        part.label: {rule: mean_number(result.gain) for rule, result in by_rule[part.label].items()}
+        | {BEST: mean_number(headroom(part))}
+        for part in there
     }
-    percentiles = _table(by_rule, lambda found: mean_number(found.percentile))
-    wins = _table(by_rule, lambda found: share_number(found.gain, 0 * found.gain))
-    ranks = {one.label: {rule: mean_number(r) for rule, r in ranks_by_rule(one).items()} for one in there}
-    places = {one.label: _by_rank(position_shares(one), "first", "last") for one in there}
-    ends = {one.label: _by_rank(gains_by_last(one, ESTIMATE), "least", "most") for one in there}
+    percentiles = _table(by_rule, lambda result: mean_number(result.percentile))
+    wins = _table(by_rule, lambda result: share_number(result.gain, 0 * result.gain))
+    ranks = {part.label: {rule: mean_number(r) for rule, r in ranks_by_rule(part).items()} for part in there}
+    places = {part.label: _by_rank(position_shares(part), "first", "last") for part in there}
+    ends = {part.label: _by_rank(gains_by_last(part, ESTIMATE), "least", "most") for part in there}
     panels = (
         dots("Gain", "points above the mean order", gains, 0.0),
         dots("Place", "percentile among all orders", percentiles, 50.0),
@@ -105,10 +105,10 @@ def figure(config: Config, results: Sequence[dict[str, Any] | None]) -> FigureDa
         name="truth",
         title="Every rule among all orders of its tasks",
         panels=panels if there else (),
-        claims=tuple(check for one in sets.values() for check in _checks(one)),
+        claims=tuple(claim for part in sets.values() for claim in _claims(part)),
         config=asdict(config),
         columns=2,
-        notes=(*progress_notes(config, sets), *(_headroom(one) for one in there)),
+        notes=(*progress_notes(config, sets), *(_headroom(part) for part in there)),
     )
 
 
@@ -121,7 +121,7 @@ def _by_rank(values: Floats, first: str, last: str) -> dict[str, Number]:
 def _table(
     by_rule: Mapping[str, Mapping[str, Scores]], number: Callable[[Scores], Number]
 ) -> dict[str, dict[str, Number]]:
-    return {label: {rule: number(found) for rule, found in one.items()} for label, one in by_rule.items()}
+    return {label: {rule: number(result) for rule, result in results.items()} for label, results in by_rule.items()}
 
 
 def scores_by_rule(sets: Sets) -> dict[str, Scores]:
@@ -143,15 +143,15 @@ def ranks_by_rule(sets: Sets) -> dict[str, Floats]:
 
 
 def _headroom(sets: Sets) -> str:
-    found = mean_number(headroom(sets))
-    return f"{sets.label}: the best order is {found.show()} points above the mean order."
+    lead = mean_number(headroom(sets))
+    return f"{sets.label}: the best order is {lead.show()} points above the mean order."
 
 
-def _checks(sets: Sets) -> list[Claim]:
+def _claims(sets: Sets) -> list[Claim]:
     if not (sets.enough and sets.whole and sets.has(ESTIMATE)):
         return [untested(f"Rules are above the mean order; {sets.label}", "ours", sets, why="all orders are needed")]
     by_rule, ranks = scores_by_rule(sets), ranks_by_rule(sets)
-    checks = [_place(sets, label, one) for label, one in by_rule.items() if label != ONE]
+    decided = [_place(sets, label, result) for label, result in by_rule.items() if label != ONE]
     for better, worse, words in (
         (TYPICALITY[0], LAST, f"{TYPICALITY[0]} is above all orders that end with the most typical task"),
         ("optimal", TYPICALITY[0], f"The closed-form optimum is above {TYPICALITY[0]}"),
@@ -161,26 +161,26 @@ def _checks(sets: Sets) -> list[Claim]:
     ):
         if better in by_rule and worse in by_rule:
             claim = f"{words}; {sets.label}"
-            checks.append(difference(claim, "ours", sets, by_rule[better].accuracy, by_rule[worse].accuracy))
-    return [*checks, _last_task(sets), *(_rank(sets, label, values) for label, values in ranks.items())]
+            decided.append(difference(claim, "ours", sets, by_rule[better].accuracy, by_rule[worse].accuracy))
+    return [*decided, _last_task(sets), *(_rank(sets, label, values) for label, values in ranks.items())]
 
 
 def _last_task(sets: Sets) -> Claim:
     """The share of the variance over orders that the last task explains is above a half."""
     shares = position_shares(sets)
-    found, first = mean_number(shares[:, -1]), mean_number(shares[:, 0])
-    text = f"{found.percent()}; the first task {first.percent()}; {sets.count_words}"
+    last, first = mean_number(shares[:, -1]), mean_number(shares[:, 0])
+    text = f"{last.percent()}; the first task {first.percent()}; {sets.count_words}"
     claim = f"The last task alone explains most of how orders differ; {sets.label}"
-    return Claim(claim, "ours", text, *found, inside(found, above=0.5))
+    return Claim(claim, "ours", text, *last, inside(last, above=0.5))
 
 
-def _place(sets: Sets, label: str, one: Scores) -> Claim:
+def _place(sets: Sets, label: str, result: Scores) -> Claim:
     """A rule above the mean order, an opposite below it, with its place among all orders."""
-    gain, share = mean_number(one.gain), ratio_number(one.gain, headroom(sets))
-    won = share_number(one.gain, 0 * one.gain)
+    gain, share = mean_number(result.gain), ratio_number(result.gain, headroom(sets))
+    won = share_number(result.gain, 0 * result.gain)
     text = (
         f"{gain.show(sign=True)} points, {share.percent()} of the best order's lead; percentile "
-        f"{mean_number(one.percentile).show(0)}; above on {won.percent()} of {sets.count_words}"
+        f"{mean_number(result.percentile).show(0)}; above on {won.percent()} of {sets.count_words}"
     )
     side, bounds = ("below", {"below": 0.0}) if label in OPPOSITES else ("above", {"above": 0.0})
     return Claim(f"{label} is {side} the mean order; {sets.label}", "ours", text, *gain, inside(gain, **bounds))
@@ -188,10 +188,10 @@ def _place(sets: Sets, label: str, one: Scores) -> Claim:
 
 def _rank(sets: Sets, label: str, values: Floats) -> Claim:
     """The score of a rule ranks orders."""
-    found = mean_number(values)
-    text = f"mean rank correlation {found.show(sign=True)} over {sets.count_words}"
+    mean = mean_number(values)
+    text = f"mean rank correlation {mean.show(sign=True)} over {sets.count_words}"
     claim = f"The score of {label} ranks all orders of a set by their accuracy; {sets.label}"
-    return Claim(claim, "ours", text, *found, inside(found, above=0))
+    return Claim(claim, "ours", text, *mean, inside(mean, above=0))
 
 
 FIGURES = (Figure("truth", Config(), QUICK, specs, run_batch, figure, BATCH),)

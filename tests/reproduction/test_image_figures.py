@@ -100,7 +100,7 @@ def test_parts_that_go_on_where_another_ends_are_one():
     numbers = [(spec.params["set"], spec.params["orders"]) for spec in fig9.specs(config)]
     assert numbers == [(number, "all" if number < 30 else "30+rules") for number in range(100)]
     found = runs.sets_by_part(config, [None] * 100)
-    assert [(one.label, one.wanted) for one in found.values()] == [("Fashion-MNIST", 0), ("CIFAR-10", 100)]
+    assert [(one.label, one.planned) for one in found.values()] == [("Fashion-MNIST", 0), ("CIFAR-10", 100)]
 
 
 def test_runs_of_several_settings_in_one_batch_come_back_in_their_places(monkeypatch):
