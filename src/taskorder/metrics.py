@@ -36,26 +36,28 @@ class Metrics:
 def metrics(R: ArrayLike, order: Sequence[int]) -> Metrics:
     """All metrics of one order.
 
-    >>> found = metrics([[0.5, 0.5], [1.0, 0.6], [0.7, 0.9]], [0, 1])
-    >>> float(found.final_average_accuracy), round(float(found.forgetting), 3), round(float(found.forward_transfer), 3)
-    (0.8, 0.3, 0.1)
+    >>> result = metrics([[0.5, 0.5], [1.0, 0.6], [0.7, 0.9]], [0, 1])
+    >>> float(result.final_average_accuracy), round(float(result.forgetting), 3)
+    (0.8, 0.3)
+    >>> round(float(result.forward_transfer), 3)
+    0.1
     """
     table = np.asarray(R, dtype=np.float64)
     visits = _once_each(order, table)
     P = len(visits)
-    by_place = table[..., :, visits]  # columns in the order of learning
-    final = by_place[..., P, :]
+    by_position = table[..., :, visits]  # columns in the order of learning
+    final = by_position[..., P, :]
     steps = np.arange(P)
-    learned = by_place[..., steps + 1, steps]
-    before = by_place[..., steps, steps]
-    seen = np.stack([by_place[..., s, :s].mean(axis=-1) for s in range(1, P + 1)], axis=-1)
-    best = np.stack([by_place[..., j + 1 :, j].max(axis=-1) for j in range(P)], axis=-1)
+    learned = by_position[..., steps + 1, steps]
+    before = by_position[..., steps, steps]
+    seen = np.stack([by_position[..., s, :s].mean(axis=-1) for s in range(1, P + 1)], axis=-1)
+    best = np.stack([by_position[..., j + 1 :, j].max(axis=-1) for j in range(P)], axis=-1)
     return Metrics(
         final_average_accuracy=final.mean(axis=-1),
         average_incremental_accuracy=seen.mean(axis=-1),
         forgetting=_mean(best[..., :-1] - final[..., :-1]),
         backward_transfer=_mean(final[..., :-1] - learned[..., :-1]),
-        forward_transfer=_mean(before[..., 1:] - by_place[..., 0, 1:]),
+        forward_transfer=_mean(before[..., 1:] - by_position[..., 0, 1:]),
     )
 
 

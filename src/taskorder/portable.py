@@ -24,7 +24,18 @@ MAX_CLASSES = 1_000_000
 
 @dataclass(frozen=True)
 class PortableOrder:
-    """Tasks, their classes, the order to learn them in, and where that order came from."""
+    """Tasks, their classes, the order to learn them in, and where that order came from.
+
+    `taskorder.adapters` turns it into the settings of other frameworks.
+
+    Examples
+    --------
+    >>> portable = PortableOrder(("cats", "cars"), (1, 0), class_groups=((0, 1), (2, 3)), num_classes=4)
+    >>> portable.class_order, portable.group_sizes
+    ((2, 3, 0, 1), (2, 2))
+    >>> PortableOrder.from_json(portable.to_json()) == portable
+    True
+    """
 
     names: tuple[str, ...]
     """Names of all tasks, by task index."""
@@ -63,10 +74,21 @@ class PortableOrder:
     ) -> PortableOrder:
         """The order of a plan with the classes of its tasks.
 
-        `class_groups` lists the class ids of each task, by task index or by task name; `class_names` names all the
-        classes of the data set by class id. `num_classes` counts those classes where there are no names, if more than
-        the tasks have.
+        Parameters
+        ----------
+        plan
+            What `solve` or `plan` returned.
+        class_groups
+            Class ids of each task, by task index or by task name.
+        class_names
+            Names of all classes of the data set, by class id.
+        num_classes
+            Number of classes of the data set, where there are no names and the tasks do not have all of them.
+        training_seeds
+            Seeds to train with.
 
+        Examples
+        --------
         >>> from taskorder import solve
         >>> plan = solve([[1, 0.2, 0.6], [0.2, 1, 0.1], [0.6, 0.1, 1]], names=["cats", "cars", "dogs"])
         >>> portable = PortableOrder.from_plan(plan, class_groups={"cats": [0, 1], "cars": [4, 5], "dogs": [2, 3]})
@@ -162,9 +184,9 @@ class PortableOrder:
             raise ValueError(
                 f"`schema` must be {SCHEMA}, got {data.get('schema')!r}. Another version of taskorder wrote this order."
             )
-        odd = sorted(set(data) ^ {entry.name for entry in fields(cls)})
-        if odd:
-            raise ValueError(f"`order.json` must have the keys of an order, got missing or unknown ones: {odd}.")
+        misfits = sorted(set(data) ^ {entry.name for entry in fields(cls)})
+        if misfits:
+            raise ValueError(f"`order.json` must have the keys of an order, got missing or unknown ones: {misfits}.")
         return cls(**{key: _tuples(value) for key, value in data.items()})
 
 
@@ -249,10 +271,10 @@ def _groups(
         given = [list(group) for group in groups]
     except TypeError:
         given = [[None]]
-    found = tuple(tuple(label for label in map(whole, group) if label is not None) for group in given)
-    if list(map(len, found)) != list(map(len, given)):
+    checked = tuple(tuple(label for label in map(whole, group) if label is not None) for group in given)
+    if list(map(len, checked)) != list(map(len, given)):
         raise ValueError(f"`class_groups` must list class ids for each task, got {groups!r}.")
-    return found
+    return checked
 
 
 def _indices(tasks: Iterable[Any], names: tuple[str, ...]) -> list[int]:

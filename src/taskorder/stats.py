@@ -65,10 +65,10 @@ def bootstrap_interval(
         raise ValueError(f"`values` must hold at least 2 observations for an interval, got {len(table)}.")
     rng = np.random.default_rng(seed)
     chunk = max(1, 4_000_000 // table.size)
-    found = [
+    drawn = [
         statistic(table[rng.integers(0, len(table), (min(chunk, num_resamples - start), len(table)))])
         for start in range(0, num_resamples, chunk)
     ]
     tail = (1 - level) / 2
-    low, high = np.quantile(np.concatenate(found), [tail, 1 - tail])
+    low, high = np.quantile(np.concatenate(drawn), [tail, 1 - tail])
     return float(low), float(high)

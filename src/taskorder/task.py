@@ -21,6 +21,8 @@ from taskorder.checks import Ints, task_names
 class Task:
     """Examples of one task; `Task("driving")`, without any, is a task that only a black box knows.
 
+    Examples
+    --------
     >>> task = Task("cat or dog", [[0.1, 2.0], [0.3, 1.0], [0.2, 0.0]], ["cat", "dog", "cat"])
     >>> task.classes, task.targets
     (('cat', 'dog'), array([0, 1, 0]))
@@ -37,7 +39,7 @@ class Task:
     classes: tuple[Hashable, ...] = ()
     """All classes that may occur, those of other tasks too (see `align`); by default those of `labels`, sorted."""
     targets: Ints = field(init=False, repr=False)
-    """(n,) places of the labels in `classes`."""
+    """(n,) positions of the labels in `classes`."""
     eval_targets: Ints | None = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -57,7 +59,7 @@ class Task:
                 "Give it examples of a second class, or merge it with another task."
             )
         self._set(inputs=inputs, classes=tuple(self.classes) or seen)
-        self._set(labels=_label_array(labels), targets=self._places(labels, "labels"), eval_targets=None)
+        self._set(labels=_label_array(labels), targets=self._class_indices(labels, "labels"), eval_targets=None)
         if self.eval_inputs is None:
             return
         held, held_labels = self._examples("eval_inputs", "eval_labels")
@@ -78,7 +80,7 @@ class Task:
                 f"got {strange[0]!r}."
             )
         self._set(eval_inputs=held, eval_labels=_label_array(held_labels))
-        self._set(eval_targets=self._places(held_labels, "eval_labels"))
+        self._set(eval_targets=self._class_indices(held_labels, "eval_labels"))
 
     @property
     def has_data(self) -> bool:
@@ -88,7 +90,7 @@ class Task:
     @property
     def own_classes(self) -> tuple[Hashable, ...]:
         """The classes that this task has examples of."""
-        return tuple(self.classes[place] for place in np.unique(self.targets))
+        return tuple(self.classes[index] for index in np.unique(self.targets))
 
     @property
     def measured(self) -> tuple[NDArray[Any], Ints]:
@@ -110,7 +112,7 @@ class Task:
     def shuffled(self, seed: int) -> Task:
         """The task with the labels that losses are measured on in random order."""
         inputs, targets = self.measured
-        labels = [self.classes[place] for place in np.random.default_rng(seed).permutation(targets)]
+        labels = [self.classes[index] for index in np.random.default_rng(seed).permutation(targets)]
         return replace(self, eval_inputs=inputs, eval_labels=labels)
 
     def _set(self, **values: Any) -> None:
@@ -131,8 +133,8 @@ class Task:
             raise ValueError(f"{where} must have at least one example, got none. Leave an empty task out.")
         return inputs, labels
 
-    def _places(self, labels: Sequence[Hashable], name: str) -> Ints:
-        table = {label: place for place, label in enumerate(self.classes)}
+    def _class_indices(self, labels: Sequence[Hashable], name: str) -> Ints:
+        table = {label: index for index, label in enumerate(self.classes)}
         try:
             return np.array([table[label] for label in labels], dtype=np.int64)
         except KeyError as problem:
@@ -143,18 +145,30 @@ class Task:
 
 
 def align(tasks: Iterable[Task]) -> tuple[Task, ...]:
-    """The tasks with one list of classes; an error if they cannot be learned by one network.
+    """The tasks with one list of classes, so that one network can learn them.
 
+    Parameters
+    ----------
+    tasks
+        With different names, inputs of one shape, and either all with data or all without.
+
+    Raises
+    ------
+    ValueError
+        If one network cannot learn them all.
+
+    Examples
+    --------
     >>> a, b = align([Task("a", [[1.0], [2.0]], [0, 1]), Task("b", [[1.0], [2.0]], [1, 2])])
     >>> a.classes, b.targets
     ((0, 1, 2), array([1, 2]))
     """
-    found = _records(tasks)
-    if not found:
+    records = _records(tasks)
+    if not records:
         raise ValueError("`tasks` must hold at least one task, got none.")
-    task_names([task.name for task in found], len(found))
-    first = found[0]
-    for task in found:
+    task_names([task.name for task in records], len(records))
+    first = records[0]
+    for task in records:
         if task.has_data != first.has_data:
             empty, full = (task, first) if first.has_data else (first, task)
             raise ValueError(f"`tasks` must all have data or all be names, got {full.name!r} and only {empty.name!r}.")
@@ -166,16 +180,23 @@ def align(tasks: Iterable[Task]) -> tuple[Task, ...]:
                 f"{_shown(task.inputs)} for {task.name!r}. Bring them to the same features."
             )
     if not first.has_data:
-        return found
-    classes = _distinct(label for task in found for label in task.classes)
-    return tuple(task if task.classes == classes else replace(task, classes=classes) for task in found)
+        return records
+    classes = _distinct(label for task in records for label in task.classes)
+    return tuple(task if task.classes == classes else replace(task, classes=classes) for task in records)
 
 
 def share_labels(tasks: Iterable[Task]) -> tuple[Task, ...]:
-    """The tasks with their labels renamed to 0, 1, ...: places among the sorted classes of each task.
+    """The tasks with their labels renamed to 0, 1, ...: positions among the sorted classes of each task.
 
     For tasks with classes of their own (cat or dog; car or ship) that are to share the outputs of one network.
 
+    Parameters
+    ----------
+    tasks
+        As for `align`.
+
+    Examples
+    --------
     >>> share_labels([Task("pets", [[1.0], [2.0]], ["cat", "dog"])])[0].labels
     array([0, 1])
     """
@@ -183,12 +204,12 @@ def share_labels(tasks: Iterable[Task]) -> tuple[Task, ...]:
     def renamed(task: Task) -> Task:
         if not task.has_data:
             return task
-        places = np.unique(task.targets)
+        own = np.unique(task.targets)
         held = task.eval_targets
         return replace(
             task,
-            labels=np.searchsorted(places, task.targets),
-            eval_labels=None if held is None else np.searchsorted(places, held),
+            labels=np.searchsorted(own, task.targets),
+            eval_labels=None if held is None else np.searchsorted(own, held),
             classes=(),
         )
 
@@ -201,11 +222,11 @@ def _records(tasks: Iterable[Task]) -> tuple[Task, ...]:
         raise ValueError(
             f"`tasks` must list Task records, got {type(tasks).__name__}. Put them in a list: [Task(...), Task(...)]."
         )
-    found = tuple(tasks)
-    for task in found:
+    records = tuple(tasks)
+    for task in records:
         if not isinstance(task, Task):
             raise ValueError(f"`tasks` must hold Task records, got {type(task).__name__}. Make them with Task(...).")
-    return found
+    return records
 
 
 def _numbers(value: Any, where: str) -> NDArray[Any]:
@@ -262,11 +283,11 @@ def _label_array(labels: list[Hashable]) -> NDArray[Any]:
 
 def _distinct(labels: Iterable[Hashable]) -> tuple[Hashable, ...]:
     """The different labels: sorted where they can be compared, else by type and text."""
-    found = list(dict.fromkeys(labels))
+    distinct = list(dict.fromkeys(labels))
     try:
-        return tuple(sorted(found))  # type: ignore[type-var]
+        return tuple(sorted(distinct))  # type: ignore[type-var]
     except TypeError:
-        return tuple(sorted(found, key=lambda label: (type(label).__name__, repr(label))))
+        return tuple(sorted(distinct, key=lambda label: (type(label).__name__, repr(label))))
 
 
 def _kind(array: NDArray[Any]) -> str:

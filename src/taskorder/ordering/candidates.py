@@ -25,9 +25,9 @@ MOST_PAIRWISE = 14
 def similarity_orders(similarity: ArrayLike) -> dict[str, Orders]:
     """By rule: its order, or both of its orders, on a similarity matrix that need not be a correlation matrix."""
     table = np.clip(square_matrix(similarity, "similarity"), -1.0, 1.0)  # estimates may fall below -1
-    one = {rule: (solve(table, rule).order,) for rule in ONE_ORDER}
-    two = {rule: solve(table, rule).order for rule in TWO_ORDERS}
-    return {**one, **{rule: (order, order[::-1]) for rule, order in two.items()}}
+    single = {rule: (solve(table, rule).order,) for rule in ONE_ORDER}
+    double = {rule: solve(table, rule).order for rule in TWO_ORDERS}
+    return {**single, **{rule: (order, order[::-1]) for rule, order in double.items()}}
 
 
 def pairwise_order(ratios: ArrayLike) -> tuple[int, ...]:
@@ -52,8 +52,8 @@ def pairwise_order(ratios: ArrayLike) -> tuple[int, ...]:
         inside = np.flatnonzero(members[chosen])
         rest = chosen & ~(1 << inside)
         totals = best[rest] + np.einsum("rp,pr->r", members[rest], prefer[:, inside])
-        place = int(np.round(totals, 12).argmax())
-        best[chosen], last[chosen] = totals[place], inside[place]
+        index = int(np.round(totals, 12).argmax())
+        best[chosen], last[chosen] = totals[index], inside[index]
     order: list[int] = []
     left = (1 << P) - 1
     while left:
@@ -67,8 +67,8 @@ def curvature_orders(curvature: ArrayLike) -> dict[str, Orders]:
     table = square_matrix(curvature, "curvature")
     similarity: Floats = (table + table.T) / 2
     free = np.zeros(table.shape, dtype=bool)
-    found: dict[str, Orders] = {}
+    orders: dict[str, Orders] = {}
     for rule, longest in zip(CURVATURE, (True, False), strict=True):
         order = tuple(extreme_path(-similarity, free, longest=longest)[0].tolist())
-        found[rule] = (order, order[::-1])
-    return found
+        orders[rule] = (order, order[::-1])
+    return orders

@@ -1,9 +1,9 @@
-"""Every rule on one matrix, beside random orders: does the order matter here, and which rule finds it?"""
+"""`compare`: every rule on one matrix, beside random orders."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,7 +30,7 @@ def compare(
     similarity: ArrayLike,
     *,
     output: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
+    weights: ArrayLike | Mapping[str, float] | None = None,
     names: Sequence[str] | None = None,
     before: Iterable[tuple[TaskName, TaskName]] = (),
     first: TaskName | None = None,
@@ -44,10 +44,24 @@ def compare(
 ) -> Comparison:
     """Every rule's error and its rank among random orders, the best, worst and mean, and whether order matters.
 
-    The options mean what they mean in `solve`; a rule that cannot use an output similarity or weights to choose its
-    order is still scored under them. Up to 8 open tasks the random statistics come from every allowed order, above from
-    `num_random` seeded ones (fewer when P is in the hundreds). The time limit is shared out between the rules.
+    A rule that cannot use an output similarity or weights to choose its order is still scored under them.
 
+    Parameters
+    ----------
+    similarity, output, weights, names, before, first, last, learned, seed, repair, watch
+        As in `solve`.
+    time_limit
+        Seconds for all rules together.
+    num_random
+        Random orders to compare with, fewer when P is in the hundreds. Up to 8 open tasks the random statistics come
+        from every allowed order instead.
+
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
     >>> from taskorder import chain
     >>> result = compare(chain(5, 0.7))
     >>> result.scores[0].rule, round(result.worst / result.best, 1)

@@ -59,10 +59,10 @@ def _draw(visits: Ints, precedes: Bools, num: int, rng: np.random.Generator) -> 
         return np.hstack([_draw(part, precedes, num, rng) for part in parts])
     # Interleave: sorted random keys go to each part in its own order, and the keys decide.
     keys = rng.random((num, len(visits)))
-    place = {int(visit): column for column, visit in enumerate(visits)}
+    column_of = {int(visit): column for column, visit in enumerate(visits)}
     for part in parts:
         if len(part) > 1:
-            columns = [place[int(visit)] for visit in part]
+            columns = [column_of[int(visit)] for visit in part]
             steps = np.argsort(_draw(part, precedes, num, rng), axis=1)
             # A part lists its visits ascending, so sorting a drawn order by visit gives the step of each visit.
             keys[:, columns] = np.take_along_axis(np.sort(keys[:, columns], axis=1), steps, axis=1)

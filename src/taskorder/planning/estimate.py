@@ -28,7 +28,15 @@ from taskorder.task import Task, align
 
 @dataclass(frozen=True, eq=False)
 class TransferLosses:
-    """How a network that has learned one task does on the others, for S seeds and P tasks."""
+    """Losses on all tasks after learning each task alone, for S seeds and P tasks; `measure_transfer` returns it.
+
+    Examples
+    --------
+    >>> losses = np.array([[[0.0, 0.5], [0.5, 0.0]]])
+    >>> TransferLosses(("a", "b"), losses, np.ones((1, 2, 2)), None, seeds=(0,)).similarity().round(2)
+    array([[1.  , 0.29],
+           [0.29, 1.  ]])
+    """
 
     names: tuple[str, ...]
     losses: Floats
@@ -63,7 +71,7 @@ class TransferLosses:
     def drawn(self, seeds: Ints, examples: Sequence[Ints] | None = None) -> TransferLosses:
         """The table of some seeds and, for each task, of some examples; repeats count.
 
-        seeds, examples: places, not seeds themselves. An example is taken for all networks at once, so that what makes
+        seeds, examples: indices, not seeds themselves. An example is taken for all networks at once, so that what makes
         it hard for all of them stays shared.
         """
         table = replace(
@@ -71,35 +79,37 @@ class TransferLosses:
             losses=self.losses[seeds],
             chance=self.chance[seeds],
             accuracy=None if self.accuracy is None else self.accuracy[seeds],
-            seeds=tuple(self.seeds[place] for place in seeds),
+            seeds=tuple(self.seeds[index] for index in seeds),
             examples=None,
         )
         if self.examples is None or examples is None:
             return table
-        kept = tuple(one[seeds][..., places] for one, places in zip(self.examples, examples, strict=True))
-        losses, chance, accuracy = np.moveaxis(np.stack([one.mean(axis=-1) for one in kept], axis=2), -1, 0)
-        return replace(table, losses=losses, chance=chance, accuracy=accuracy, examples=kept)
+        chosen = tuple(values[seeds][..., rows] for values, rows in zip(self.examples, examples, strict=True))
+        losses, chance, accuracy = np.moveaxis(np.stack([values.mean(axis=-1) for values in chosen], axis=2), -1, 0)
+        return replace(table, losses=losses, chance=chance, accuracy=accuracy, examples=chosen)
 
     @classmethod
     def from_scores(
         cls,
         names: Sequence[str],
-        found: Sequence[Mapping[Prefix, Sequence[Score]]],
+        scores: Sequence[Mapping[Prefix, Sequence[Score]]],
         seeds: Sequence[int],
         notes: tuple[str, ...] = (),
     ) -> TransferLosses:
-        """The table in what `learn_orders` found for each seed; every task must have been learned alone."""
-        rows = [[scores[(place,)] for place in range(len(names))] for scores in found]
+        """The losses in the scores of `learn_orders`, by seed; every task must have been learned alone."""
+        rows = [[of_seed[(task,)] for task in range(len(names))] for of_seed in scores]
 
         def table(name: str) -> Floats | None:
-            values = np.array([[[getattr(one, name) for one in row] for row in seed] for seed in rows], dtype=object)
+            values = np.array(
+                [[[getattr(score, name) for score in row] for row in seed] for seed in rows], dtype=object
+            )
             return None if (values == None).any() else values.astype(np.float64)  # noqa: E711 (by element)
 
         losses, chance = table("loss"), table("chance")
         if losses is None or chance is None:
             raise ValueError("`learner` must know the loss with shuffled labels, got None. Give it a method chance().")
         examples = None
-        if all(one.examples is not None for seed in rows for row in seed for one in row):
+        if all(score.examples is not None for seed in rows for row in seed for score in row):
             columns = range(len(names))
             examples = tuple(np.array([[row[b].examples for row in seed] for seed in rows]) for b in columns)
         return cls(tuple(names), losses, chance, table("accuracy"), tuple(seeds), notes, examples)
@@ -111,7 +121,7 @@ class TransferLosses:
             return value.tolist() if isinstance(value, np.ndarray) else value
 
         values = {name: plain(value) for name, value in vars(self).items()}
-        values["examples"] = None if self.examples is None else [one.tolist() for one in self.examples]
+        values["examples"] = None if self.examples is None else [values.tolist() for values in self.examples]
         return json.dumps(values, indent=indent, allow_nan=False)
 
     @classmethod
@@ -123,9 +133,9 @@ class TransferLosses:
             losses, chance = np.array(values["losses"], float), np.array(values["chance"], float)
             accuracy = None if values["accuracy"] is None else np.array(values["accuracy"], float)
             examples = values["examples"]
-            examples = None if examples is None else tuple(np.array(one, float) for one in examples)
+            examples = None if examples is None else tuple(np.array(each, float) for each in examples)
             tables, S, P = [losses, chance, *([] if accuracy is None else [accuracy])], len(seeds), len(names)
-            fit = examples is None or [one.shape[:-1] for one in examples] == [(S, P, 3)] * P
+            fit = examples is None or [each.shape[:-1] for each in examples] == [(S, P, 3)] * P
             if len(set(names)) < P:
                 raise ValueError("names that are not unique")
             if not fit or any(table.shape != (S, P, P) for table in tables):
@@ -148,9 +158,27 @@ def measure_transfer(
 ) -> TransferLosses:
     """Losses, shuffled losses and accuracies on every task after learning each task alone, for every seed.
 
-    seeds: how many (0, 1, ...), or which.
-    store: a file that keeps every finished fit: after a failure or an interruption, call again to go on.
-    report: called after every fit with the number of fits done and to do.
+    Parameters
+    ----------
+    tasks, learner
+        What to learn, and what learns it.
+    seeds
+        How many (0, 1, ...), or which.
+    store
+        A file that keeps every finished fit: after a failure or an interruption, call again to go on.
+    report
+        Called after every fit with the number of fits done and to do.
+
+    Returns
+    -------
+    TransferLosses
+
+    Examples
+    --------
+    >>> from taskorder.learners import CallableLearner
+    >>> learner = CallableLearner(lambda learned, test, seed: 0.25 if test in learned else 1.0, chance=1.0)
+    >>> measure_transfer([Task("a"), Task("b")], learner, seeds=1).losses.tolist()
+    [[[0.25, 1.0], [1.0, 0.25]]]
     """
     is_learner(learner)
     aligned = align(tasks)
@@ -158,8 +186,10 @@ def measure_transfer(
     chosen = tuple(seeds if isinstance(seeds, Sequence) else range(positive_count(seeds, "seeds")))
     if not chosen:
         raise ValueError("`seeds` must hold at least one seed, got none.")
-    with nullcontext() if store is None else Store(store) as kept:
-        singles = [(place,) for place in range(len(aligned))]
-        found = learn_orders(learner, aligned, singles, chosen, store=kept, report=report, examples=True)
+    with nullcontext() if store is None else Store(store) as open_store:
+        singles = [(task,) for task in range(len(aligned))]
+        scores = learn_orders(learner, aligned, singles, chosen, store=open_store, report=report, examples=True)
     note = getattr(learner, "note", "")
-    return TransferLosses.from_scores([task.name for task in aligned], found, chosen, notes + ((note,) if note else ()))
+    return TransferLosses.from_scores(
+        [task.name for task in aligned], scores, chosen, notes + ((note,) if note else ())
+    )

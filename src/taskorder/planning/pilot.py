@@ -18,10 +18,20 @@ def pilot_sample(
 ) -> tuple[Task, ...]:
     """The tasks with few of their training examples, the classes in the same shares, at least one of each.
 
-    size: a share of each task's examples (a float up to 1.0) or a number of examples a task (an int).
-    keep_eval: keep the evaluation data, whole, to measure on; False drops them, and losses are measured on the sample
-    itself, as in the paper: then the evaluation data play no part in choosing an order.
+    Parameters
+    ----------
+    tasks
+        With data.
+    size
+        A share of each task's examples (a float up to 1.0) or a number of examples for each task (an int).
+    seed
+        The same seed gives a task the same sample, whatever the other tasks are.
+    keep_eval
+        Keep the evaluation data, whole, to measure on. False drops them, and losses are measured on the sample itself,
+        as in the paper: then the evaluation data play no part in choosing an order.
 
+    Examples
+    --------
     >>> task = Task("a", np.arange(200.0).reshape(100, 2), [0, 1, 1, 1] * 25)
     >>> np.bincount(pilot_sample([task], 0.12)[0].targets).tolist()
     [3, 9]
