@@ -16,10 +16,31 @@ __all__ = ["load"]
 
 
 def load(name_or_path: str | os.PathLike[str], folder: str | os.PathLike[str] | None = None) -> Dataset:
-    """The data set of that name in `folder` (default: `data_folder()`), or the one at that path.
+    """Load a data set by its name or from a path.
 
-    A path is a folder of images (`class/*.png`, or `train/class/*.png`), an NPZ archive, or separated text that ends
-    in .csv or .tsv.
+    Parameters
+    ----------
+    name_or_path : str or path
+        A known name ("digits", "fashion-mnist", "cifar10", "cifar100"), a folder of images (`class/*.png`, or
+        `train/class/*.png`), an NPZ archive with inputs and labels, or separated text that ends in .csv or .tsv.
+    folder : path, optional
+        Where data sets with a name are. Default: `data_folder()`.
+
+    Returns
+    -------
+    Dataset
+        Rows to train on and rows to test on; the latter are drawn where the data come without them.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from taskorder.datasets import load
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+    ...     _ = file.write("width,label\\n" + "1.5,cat\\n2.5,dog\\n" * 5)
+    ...     file.flush()
+    ...     data = load(file.name)
+    >>> data.class_names, len(data.train_labels), len(data.test_labels)
+    (('cat', 'dog'), 8, 2)
     """
     from taskorder.datasets.sources import SOURCES, data_folder
 
