@@ -35,7 +35,7 @@ def test_every_order_with_its_accuracy(run_store, old):
 
 def test_forgetting_similarity_and_prediction(run_store):
     found = numbers_of(run_store())
-    row = found.place((2, 0, 1))
+    row = found.row((2, 0, 1))
     np.testing.assert_allclose(found.learned[row], [0.99 + 0.01, 0.99, 0.98])
     np.testing.assert_allclose(found.final[row], [0.9, 0.99, 0.78])
     assert found.forgetting[row] == pytest.approx(0.15)

@@ -63,24 +63,24 @@ def matrix_payload(similarity: Floats, names: tuple[str, ...] | None, source: st
 
 
 def find(body: Payload, watch: Watch | None = None) -> Plan:
-    """The plan of a rule for the question that the page asks."""
-    rule, asked = body.get("rule"), question_of(body)
+    """The plan that a rule makes of the inputs in a request."""
+    rule, inputs = body.get("rule"), inputs_of(body)
     if rule not in RULES:
         raise ValueError(f"`rule` must be one of {', '.join(RULES)}, got {rule!r}.")
     limit = checks.seconds_limit(body.get("seconds", 10.0), "seconds")
     if limit > MAX_SECONDS:
         raise ValueError(f"`seconds` must be at most {MAX_SECONDS:g}, got {limit:g}. Use: taskorder solve --time-limit")
-    options: Payload = {**asked, "time_limit": limit, "seed": body.get("seed", 0), "watch": watch}
-    if asked.get("weights") is None or rule not in RULES_WITHOUT_WEIGHTS:
+    options: Payload = {**inputs, "time_limit": limit, "seed": body.get("seed", 0), "watch": watch}
+    if inputs.get("weights") is None or rule not in RULES_WITHOUT_WEIGHTS:
         return solve(rule=rule, **options)
     # found without the weights, and scored with them
     order = solve(rule=rule, **{**options, "weights": None}).order
-    return plan_of({**asked, "order": order, "rule": rule})
+    return plan_of({**inputs, "order": order, "rule": rule})
 
 
 def plan_of(body: Payload) -> Plan:
     """The plan that an order stands for, whether a rule made it or a person."""
-    inputs = solver_input(**question_of(body))
+    inputs = solver_input(**inputs_of(body))
     constraints = inputs.constraints
     order = checks.visit_order(body.get("order", ()), len(constraints.names)).tolist()
     if sorted(order) != constraints.open_tasks.tolist():
@@ -88,7 +88,7 @@ def plan_of(body: Payload) -> Plan:
     rule = body.get("rule", BY_HAND)
     if rule != BY_HAND and rule not in RULES:
         raise ValueError(f"`rule` must be {BY_HAND} or one of {', '.join(RULES)}, got {rule!r}.")
-    notes = () if constraints.allows(order) else ("this order breaks a constraint that was asked for",)
+    notes = () if constraints.allows(order) else ("this order breaks a constraint",)
     return make_plan(inputs, order, rule, notes=notes)
 
 
@@ -99,16 +99,16 @@ def report_of(body: Payload, watch: Watch) -> str:
     from taskorder.report.plan_page import plan_page
     from taskorder.report.source import checked_plan
 
-    found = body.get("plan")
-    plan = plan_of(body) if found is None else checked_plan(Plan.from_json(json.dumps(found)), "plan")
-    similarity = checks.square_matrix(question_of(body)["similarity"])
+    data = body.get("plan")
+    plan = plan_of(body) if data is None else checked_plan(Plan.from_json(json.dumps(data)), "plan")
+    similarity = checks.square_matrix(inputs_of(body)["similarity"])
     numbers = plan_numbers(plan, similarity, time_limit=REPORT_SECONDS, watch=watch)
     source = str(body.get("source", "the explorer"))[:200]
     page = plan_page(numbers, f"{len(plan.names)} tasks from {source}", f"{source}, in the explorer")
     return page_html(page, "taskorder report plan.json --similarity FILE -o report.html")
 
 
-def question_of(body: Payload) -> Payload:
+def inputs_of(body: Payload) -> Payload:
     """The arguments of `solve` in a request; everything else in it is left behind."""
     similarity = body.get("similarity")
     if not isinstance(similarity, list):

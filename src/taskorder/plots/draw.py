@@ -101,16 +101,16 @@ def _legends(
     if len(entries) == 1:
         picture.set_size_inches(width + max(len(label) for label, _ in full) / CHARACTERS + 0.5, height)
         picture.legend(*_content(full), loc="outside right center")
-    elif all(one.keys() <= full.keys() for one in entries):
+    elif all(own.keys() <= full.keys() for own in entries):
         picture.set_size_inches(width, height + _tall(full, width))
         picture.legend(*_content(full), loc="outside lower center", ncols=_across(full, width))
     else:
         room, rows = panel_width - 0.4, -(-len(entries) // columns)
-        picture.set_size_inches(width, height + rows * max(_tall(one, room) for one in entries))
-        for index, (axes, one) in enumerate(zip(all_axes, entries, strict=True)):
+        picture.set_size_inches(width, height + rows * max(_tall(own, room) for own in entries))
+        for index, (axes, own) in enumerate(zip(all_axes, entries, strict=True)):
             left = entries[index - index % columns : index]
-            if one and not any(one.keys() <= other.keys() for other in left):
-                _legend_below(picture, axes, one, _across(one, room))
+            if own and not any(own.keys() <= other.keys() for other in left):
+                _legend_below(picture, axes, own, _across(own, room))
 
 
 def _legend_below(picture: Figure, axes: Axes, entries: Entries, columns: int) -> None:

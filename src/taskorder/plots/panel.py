@@ -42,7 +42,7 @@ def draw_panel(axes: Axes, panel: Panel, looks: Sequence[Look], size: tuple[floa
     if panel.heatmap is not None:
         entries |= _heatmap(axes, panel, panel.heatmap, size)
     elif panel.x_scale == "log":
-        values = sorted({x for one in panel.series for x in one.x if x > 0})
+        values = sorted({x for series in panel.series for x in series.x if x > 0})
         _whole_ticks(axes.xaxis, values, log=True, inches=size[0] - 0.7)
     entries |= _series(axes, panel, looks)
     if panel.heatmap is not None:
@@ -68,46 +68,46 @@ def _series(axes: Axes, panel: Panel, looks: Sequence[Look]) -> Entries:
     pairs = list(zip(panel.series, looks, strict=True))
     crowd = [pair for pair in pairs if _in_crowd(pair[0])]
     if crowd:
-        label = next((one.label for one, _ in crowd if one.label), "")
-        entries[label, crowd[0][1]] = _crowd(axes, [one for one, _ in crowd], crowd[0][1])
-    free = [one.label for one, _ in pairs if not one.role]
+        label = next((series.label for series, _ in crowd if series.label), "")
+        entries[label, crowd[0][1]] = _crowd(axes, [series for series, _ in crowd], crowd[0][1])
+    free = [series.label for series, _ in pairs if not series.role]
     # a long run of colors is read off its ends
     hidden = {"", *(free[1:-1] if len(free) > MANY else ())}
-    for position, (one, look) in enumerate(pair for pair in pairs if not _in_crowd(pair[0])):
-        entries.setdefault((one.label, look), _one(axes, one, look, position))
+    for position, (series, look) in enumerate(pair for pair in pairs if not _in_crowd(pair[0])):
+        entries.setdefault((series.label, look), _one_series(axes, series, look, position))
     return {key: artist for key, artist in entries.items() if key[0] not in hidden}
 
 
-def _in_crowd(one: Series) -> bool:
-    return one.role == "background" and one.style == "line"
+def _in_crowd(series: Series) -> bool:
+    return series.role == "background" and series.style == "line"
 
 
 def _crowd(axes: Axes, crowd: Sequence[Series], look: Look) -> Any:
     """All lines of the background as one artist below the others, stored as pixels."""
     from matplotlib.collections import LineCollection
 
-    curves = [np.column_stack([one.x, _floats(one.y)]) for one in crowd]
+    curves = [np.column_stack([series.x, _floats(series.y)]) for series in crowd]
     lines = LineCollection(curves, colors=look.color, linewidths=look.width, zorder=1, rasterized=True)
     axes.add_collection(lines)
     axes.autoscale_view()
     return lines
 
 
-def _one(axes: Axes, one: Series, look: Look, position: int) -> Any:
+def _one_series(axes: Axes, series: Series, look: Look, position: int) -> Any:
     """Draw one series above those before it, its interval below all lines."""
-    points = one.style == "points"
-    heavy = len(one.x) > HEAVY
+    points = series.style == "points"
+    heavy = len(series.x) > HEAVY
     below: dict[str, Any] = {"color": look.color, "zorder": 1.5, "rasterized": heavy}
-    low, high = _floats(one.low), _floats(one.high)
-    if one.low is None or one.high is None:
+    low, high = _floats(series.low), _floats(series.high)
+    if series.low is None or series.high is None:
         pass
-    elif one.style == "line":
-        axes.fill_between(one.x, low, high, alpha=0.2, linewidth=0, **below)
+    elif series.style == "line":
+        axes.fill_between(series.x, low, high, alpha=0.2, linewidth=0, **below)
     else:
         # drawn from end to end, as an interval need not contain its value
         bars = {"elinewidth": 0.7, "alpha": 0.35} if points else {"elinewidth": 1, "capsize": 2}
-        axes.errorbar(one.x, (low + high) / 2, (high - low) / 2, fmt="none", **bars, **below)
-    y = _floats(one.y)
+        axes.errorbar(series.x, (low + high) / 2, (high - low) / 2, fmt="none", **bars, **below)
+    y = _floats(series.y)
     long = np.isfinite(y).sum() > MARKED and not points
     marks: dict[str, Any] = {
         "marker": look.mark or ("o" if points else ""),
@@ -115,12 +115,12 @@ def _one(axes: Axes, one: Series, look: Look, position: int) -> Any:
         "markersize": (4 if points else 5) * (1.3 if look.mark in ("P", "X") else 1),
         "markeredgewidth": 0.3 if points else 0.5,
         "markeredgecolor": "white",
-        # far apart along a long line, and not at the same place on every line
+        # far apart along a long line, and not at the same x on every line
         "markevery": (0.05 + 0.03 * (position % 7), 0.21) if long else None,
     }
     dash = "none" if points else look.dash
     above: dict[str, Any] = {"color": look.color, "zorder": 2 + position / 100, "rasterized": heavy and points}
-    return axes.plot(one.x, y, linestyle=dash, linewidth=look.width, **marks, **above)[0]
+    return axes.plot(series.x, y, linestyle=dash, linewidth=look.width, **marks, **above)[0]
 
 
 def _lift(axes: Axes) -> None:
@@ -195,10 +195,10 @@ def _whole_ticks(axis: Axis, values: Sequence[float], log: bool, inches: float) 
     """
     if not values or not all(float(value).is_integer() for value in values):
         return
-    places = np.log(values) if log else np.array(values, dtype=float)
+    centers = np.log(values) if log else np.array(values, dtype=float)
     names = [f"{value:g}" for value in values]
     # axes are a little longer than the data; names need some white between them
-    at = (places - places[0]) / ((places[-1] - places[0]) or 1.0) * 0.9 * inches
+    at = (centers - centers[0]) / ((centers[-1] - centers[0]) or 1.0) * 0.9 * inches
     room = [TICK_CHARACTER * len(name) / 2 + 0.04 for name in names]
     named = [len(values) - 1]
     for k in range(len(values) - 2, -1, -1):

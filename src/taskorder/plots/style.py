@@ -85,26 +85,26 @@ def looks(panels: Iterable[Panel]) -> list[list[Look]]:
     return [_panel_looks(panel.series, known) for panel in panels]
 
 
-def _panel_looks(series: tuple[Series, ...], known: dict[str, Look]) -> list[Look]:
-    free = [one for one in series if not one.role]
+def _panel_looks(all_series: tuple[Series, ...], known: dict[str, Look]) -> list[Look]:
+    free = [series for series in all_series if not series.role]
     along = iter(_scale(len(free))) if len(free) > MANY else None
-    taken = {ROLES[one.role].color for one in series if one.role in ROLES}
-    taken |= {known[one.label].color for one in free if one.label in known}
+    taken = {ROLES[series.role].color for series in all_series if series.role in ROLES}
+    taken |= {known[series.label].color for series in free if series.label in known}
     # looks that mean nothing else in the figure, then in the panel; when the cycle is spent it starts again
     elsewhere = {look.color for look in known.values()}
     free_here = sorted((look for look in CYCLE if look.color not in taken), key=lambda look: look.color in elsewhere)
     fresh = itertools.chain(free_here, itertools.cycle(CYCLE))
     lines: dict[str, list[str]] = {}
     chosen = []
-    for one in series:
-        if one.role:
-            chosen.append(_dashed(_role(one.role), one, lines.setdefault(one.role, [])))
+    for series in all_series:
+        if series.role:
+            chosen.append(_dashed(_role(series.role), series, lines.setdefault(series.role, [])))
         elif along is not None:
             chosen.append(Look(next(along)))
         else:
-            look = known[one.label] if one.label in known else next(fresh)
-            if one.label:
-                known[one.label] = look
+            look = known[series.label] if series.label in known else next(fresh)
+            if series.label:
+                known[series.label] = look
             chosen.append(look)
     return chosen
 
@@ -115,13 +115,13 @@ def _role(role: str) -> Look:
     return ROLES[role]
 
 
-def _dashed(look: Look, one: Series, labels: list[str]) -> Look:
+def _dashed(look: Look, series: Series, labels: list[str]) -> Look:
     """`look` with the next dash for each further label; `labels` are those of this role so far."""
-    if one.style == "points" or not one.label or one.role == "background":
+    if series.style == "points" or not series.label or series.role == "background":
         return look
-    if one.label not in labels:
-        labels.append(one.label)
-    return replace(look, dash=DASHES[(DASHES.index(look.dash) + labels.index(one.label)) % len(DASHES)])
+    if series.label not in labels:
+        labels.append(series.label)
+    return replace(look, dash=DASHES[(DASHES.index(look.dash) + labels.index(series.label)) % len(DASHES)])
 
 
 def _scale(count: int) -> list[str]:

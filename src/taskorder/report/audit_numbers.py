@@ -35,16 +35,16 @@ class AuditNumbers:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values: the audit as `audit --json` writes it, and what was added."""
-        found = asdict(self.audit)
+        audit = asdict(self.audit)
         halves = None if self.halves is None else self.halves.tolist()
         lengths = np.cumsum([150 + len(score.order) for score in self.audit.orders])
-        kept = max(1, int((lengths <= ORDERS_BUDGET).sum()))
-        found["orders"] = found["orders"][:kept]
-        left_out = [] if kept == len(lengths) else [f"audit.orders after the best {kept}"]
+        num_listed = max(1, int((lengths <= ORDERS_BUDGET).sum()))
+        audit["orders"] = audit["orders"][:num_listed]
+        left_out = [] if num_listed == len(lengths) else [f"audit.orders after the best {num_listed}"]
         return {
             "kind": "audit",
-            "audit": found,
-            "order_interval_halves": None if halves is None else halves[:kept],
+            "audit": audit,
+            "order_interval_halves": None if halves is None else halves[:num_listed],
             "left_out": left_out,
         }
 

@@ -140,7 +140,8 @@ def _spans_said(numbers: AuditNumbers) -> str:
 def _close_said(close: int, tested: bool, total: int) -> str:
     if not tested or total < 2:
         return ""
-    return f" Green: {counted(close, 'order')} that cannot be told from the best (Tukey's test of all pairs, 5 %)."
+    test = "Tukey's test of all pairs, 5 %"
+    return f" Green: {counted(close, 'order')} that cannot be distinguished from the best ({test})."
 
 
 def _disparity(numbers: AuditNumbers) -> Section:
@@ -199,7 +200,11 @@ def _regret(numbers: AuditNumbers) -> Section:
             task(names.get(regret.best, regret.best)[:TEXT]), guess, percent(regret.share_below),
         )  # fmt: skip
     lines = [
-        html("{} minus {}: {}", *(task(names.get(one, one)[:TEXT]) for one in (pair.first, pair.second)), _tested(pair))
+        html(
+            "{} minus {}: {}",
+            *(task(names.get(order, order)[:TEXT]) for order in (pair.first, pair.second)),
+            _tested(pair),
+        )
         for pair in audit.pairs
     ]
     content = tag("ul", *(tag("li", line) for line in lines)) if lines else Html("")
@@ -260,7 +265,7 @@ def _confidence(numbers: AuditNumbers) -> list[str]:
 
 def _design(numbers: AuditNumbers) -> str:
     audit = numbers.audit
-    said = {
+    designs = {
         "crossed": "every order with every seed",
         "nested": "runs within orders, whose seeds have nothing in common",
         "one seed": "one run for each order",
@@ -268,4 +273,4 @@ def _design(numbers: AuditNumbers) -> str:
         "one run": "one run",
     }
     counts = (audit.num_orders, "order"), (audit.num_seeds, "seed"), (audit.num_tasks, "task")
-    return f"{said[audit.design]}: " + ", ".join(counted(n, what) for n, what in counts)
+    return f"{designs[audit.design]}: " + ", ".join(counted(n, what) for n, what in counts)

@@ -14,7 +14,7 @@ from taskorder.report.page import Fact, Figure, Page, Section
 from taskorder.report.parts import table_html
 
 MODULES = ("svg", "axes", "heat", "lines", "rows", "scatter", "spread", "taskmap", "page")
-"""The page's script, in the order of their imports; the explorer loads all but the last one by one."""
+"""The modules of the page's script, in the order of their imports; the explorer loads all but the last."""
 DARK_PAPER = (0x15, 0x18, 0x1C)
 
 
@@ -84,9 +84,9 @@ def on_dark(color: str) -> str:
     return "#" + "".join(f"{part:02x}" for part in mixed)
 
 
-def contrast(one: Sequence[int], other: Sequence[int]) -> float:
+def contrast(color: Sequence[int], other: Sequence[int]) -> float:
     """Contrast of two colors as the Web Content Accessibility Guidelines define it."""
-    low, high = sorted(_luminance(color) for color in (one, other))
+    low, high = sorted(map(_luminance, (color, other)))
     return (high + 0.05) / (low + 0.05)
 
 
@@ -126,8 +126,8 @@ def _made(page: Page, command: str) -> Html:
     rows = [html("<dt>{}</dt><dd>{}</dd>", key, value) for key, value in page.made.items()]
     again = tag("pre", tag("code", command), tabindex=0, role="region", aria_label="Command")
     save = tag("button", "Save the numbers as JSON", type="button", id="save", hidden="hidden")
-    said = tag("p", "To make this page again:", class_="words")
-    return tag("section", tag("h2", "How it was made"), tag("dl", *rows, class_="made"), said, again, save, id="made")
+    intro = tag("p", "To make this page again:", class_="words")
+    return tag("section", tag("h2", "How it was made"), tag("dl", *rows, class_="made"), intro, again, save, id="made")
 
 
 def script(*names: str) -> str:

@@ -11,13 +11,13 @@ DENSE = 200
 
 
 def task_map(similarity: Floats) -> tuple[Floats, float]:
-    """(P, 2) places of the tasks, and the share of all squared distances that these two dimensions show.
+    """(P, 2) points of the tasks, and the share of all squared distances that these two dimensions show.
 
     The squared distance of two tasks is 2 (1 - C): that of two unit vectors whose inner product is C. Signs are chosen
     so that the farthest task of each axis lies on its positive side.
 
-    >>> places, share = task_map(np.array([[1.0, 0.0], [0.0, 1.0]]))
-    >>> (places.round(3) + 0.0).tolist(), round(share, 6)
+    >>> points, share = task_map(np.array([[1.0, 0.0], [0.0, 1.0]]))
+    >>> (points.round(3) + 0.0).tolist(), round(share, 6)
     ([[0.707, 0.0], [-0.707, 0.0]], 1.0)
     """
     P = len(similarity)
@@ -27,9 +27,9 @@ def task_map(similarity: Floats) -> tuple[Floats, float]:
     if total <= 1e-12 * P:  # one task, or tasks that are all the same
         return np.zeros((P, 2)), 1.0
     values, vectors = _largest_two((centered + centered.T) / 2)
-    places = vectors * np.sqrt(np.maximum(values, 0.0))
-    farthest = places[np.abs(places).argmax(axis=0), [0, 1]]
-    return places * np.where(farthest < 0, -1.0, 1.0), min(1.0, float(np.maximum(values, 0.0).sum()) / total)
+    points = vectors * np.sqrt(np.maximum(values, 0.0))
+    farthest = points[np.abs(points).argmax(axis=0), [0, 1]]
+    return points * np.where(farthest < 0, -1.0, 1.0), min(1.0, float(np.maximum(values, 0.0).sum()) / total)
 
 
 def _largest_two(matrix: Floats) -> tuple[Floats, Floats]:

@@ -1,4 +1,4 @@
-"""The one place where text becomes HTML or SVG: whatever is not `Html` already is escaped.
+"""Text becomes HTML only here: whatever is not `Html` already is escaped.
 
 Task names come from files that others wrote; they reach the page through `tag` or `html` and no other way.
 """
@@ -39,11 +39,11 @@ def join(parts: Iterable[object], between: str = "") -> Html:
 def tag(name: str, /, *content: object, **attributes: object) -> Html:
     """One element. `class_` is class, other underscores are hyphens; an attribute that is None is left out.
 
-    >>> tag("text", "1 < 2", x=3.14159, class_="label")
-    '<text x="3.14" class="label">1 &lt; 2</text>'
+    >>> tag("p", "1 < 2", class_="words")
+    '<p class="words">1 &lt; 2</p>'
     """
     written = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{safe(_short(value))}"'
+        f' {key.rstrip("_").replace("_", "-")}="{safe(value)}"'
         for key, value in attributes.items()
         if value is not None
     )
@@ -53,7 +53,7 @@ def tag(name: str, /, *content: object, **attributes: object) -> Html:
 
 
 EMPTY = ("meta", "br")
-"""Elements of HTML that have no end; those of SVG are ended like all others."""
+"""Elements that have no end."""
 
 
 def task(name: str) -> Html:
@@ -67,8 +67,3 @@ def json_block(value: Any, key: str) -> Html:
     for mark in "<>&":
         text = text.replace(mark, f"\\u{ord(mark):04x}")
     return tag("script", Html(text), type="application/json", id=key)
-
-
-def _short(value: object) -> object:
-    """Coordinates do not need more than two decimals."""
-    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else value

@@ -34,15 +34,15 @@ def order_path(order: Sequence[int], names: Sequence[str], learned: Sequence[str
 
 def sentence_order(order: Sequence[int], names: Sequence[str]) -> Html:
     """The order within a sentence: all of it while it is short."""
-    if sum(len(names[one]) + 3 for one in order) <= 260:
-        return join([task(names[one]) for one in order], " → ")
-    first, last = (task(names[one][:80]) for one in (order[0], order[-1]))
+    if sum(len(names[k]) + 3 for k in order) <= 260:
+        return join([task(names[k]) for k in order], " → ")
+    first, last = (task(names[k][:80]) for k in (order[0], order[-1]))
     return html("{} first, … , {} last", first, last)
 
 
-def swatch(rule: str, said: str) -> Html:
+def swatch(rule: str, label: str) -> Html:
     """The name of a rule after a dot of its color."""
-    return html('<span class="swatch s-{}" aria-hidden="true"></span>{}', rule, said)
+    return html('<span class="swatch s-{}" aria-hidden="true"></span>{}', rule, label)
 
 
 def matrix_figure(
@@ -74,7 +74,7 @@ def _matrix_table(values: Floats, order: Sequence[int], names: Sequence[str], wh
     """The whole matrix in plan order where that can be read, else its extreme pairs."""
     if len(order) <= FULL_MATRIX:
         rows = [[names[a], *(float(values[a, b]) for b in order)] for a in order]
-        return Table(["task", *(names[one] for one in order)], rows)
+        return Table(["task", *(names[k] for k in order)], rows)
     n = len(order)
     i, j = np.triu_indices(n, 1)
     pairs = values[np.ix_(order, order)][i, j]

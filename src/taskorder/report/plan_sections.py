@@ -38,48 +38,53 @@ Names = Sequence[str]
 def order(numbers: PlanNumbers, names: Names) -> Section:
     """The order as a path."""
     plan = numbers.plan
-    said = {"optimal": "chosen for the least final error", "rehearsal": "chosen by rehearsing orders on the pilot"}
-    rule = said.get(plan.rule, f"chosen by the rule {plan.rule}")
+    reasons = {"optimal": "chosen for the least final error", "rehearsal": "chosen by rehearsing orders on the pilot"}
+    rule = reasons.get(plan.rule, f"chosen by the rule {plan.rule}")
     again = " Some tasks are visited more than once." if len(set(plan.order)) < len(plan.order) else ""
     words = html("{}, {}.{}", counted(len(plan.order), "step"), rule, again)
-    learned = [names[plan.names.index(one)] for one in plan.options.get("learned") or ()]
+    learned = [names[plan.names.index(name)] for name in plan.options.get("learned") or ()]
     return Section("order", "The order", words, order_path(plan.order, names, learned))
 
 
 def standing(numbers: PlanNumbers, around: Surroundings) -> Section:
     """The plan and its rivals in the distribution of all orders."""
-    plan, found = numbers.plan, around.comparison
+    plan, comparison = numbers.plan, around.comparison
     marks = [Mark("this plan", plan.rule, plan.error, f"this plan ({plan.rule}): {number(plan.error)}", strong=True)]
     marks += [
         Mark(s.rule, s.rule, s.error, f"{s.rule}: {number(s.error)}; {percent(s.quantile)} of orders are better")
-        for s in found.scores
+        for s in comparison.scores
         if s.rule != plan.rule
     ]
-    mean = found.random_mean
+    mean = comparison.random_mean
     marks.append(Mark("random, mean", "random", mean, f"mean of {around.which}: {number(mean)}"))
     marks.sort(key=lambda mark: (float(f"{mark.value:.9g}"), not mark.strong))
     rows = [
-        [swatch(s.rule, s.rule + (" (proven)" if s.proven else "")), s.error, _times(s.error, found.best), s.quantile]
-        for s in found.scores
+        [
+            swatch(s.rule, s.rule + (" (proven)" if s.proven else "")),
+            s.error,
+            _times(s.error, comparison.best),
+            s.quantile,
+        ]
+        for s in comparison.scores
     ]
-    note = f"Mean of {around.which}: {number(mean)}, standard deviation {number(found.random_std)}."
+    note = f"Mean of {around.which}: {number(mean)}, standard deviation {number(comparison.random_std)}."
     behind = Table(["rule", "error", "times the best", "share of better orders"], rows, note)
     label = f"Histogram of the final error of {around.which}; this plan has {number(plan.error)}"
     title = "final error (smaller is better)"
     figure = Figure(label, histogram(around.random_errors, marks, title), behind)
-    words = html("{} Gray: {}. Each row is a rule.", found.verdict, around.which)
+    words = html("{} Gray: {}. Each row is a rule.", comparison.verdict, around.which)
     return Section("standing", "Where it stands among all orders", words, figures=[figure])
 
 
 def path(numbers: PlanNumbers, around: Surroundings, names: Names) -> Section:
     """The error after each step, beside the rivals and random orders."""
     plan, totals = numbers.plan, numbers.totals
-    rivals = {rule: way for rule, way in around.rivals.items() if rule != plan.rule}
-    lines = [_plan_line(numbers, names), *(Line(rule, rule, way) for rule, way in rivals.items())]
+    rivals = {rule: path for rule, path in around.rivals.items() if rule != plan.rule}
+    lines = [_plan_line(numbers, names), *(Line(rule, rule, path) for rule, path in rivals.items())]
     steps = max(len(totals), around.band.shape[1])
     columns: list[Sequence[object]] = [
         *_plan_columns(numbers, names, steps),
-        *(way.tolist() for way in rivals.values()),
+        *(path.tolist() for path in rivals.values()),
     ]
     columns += around.band.tolist()
     headers = ["step", "task", "this plan", *rivals, *(f"random, {percent(q)} quantile" for q in QUANTILES)]
@@ -87,7 +92,8 @@ def path(numbers: PlanNumbers, around: Surroundings, names: Names) -> Section:
     figure = Figure(label, line_chart(lines, around.band, STEPS), step_table(headers, columns, steps))
     words = html(
         "The predicted error of all tasks together after each step. Gray: the middle half and the middle 90 % of "
-        "random orders, dashed their median. A good order may look bad on the way; only the end counts."
+        "random orders, dashed their median. Before the end a good order may have more error than others; only the "
+        "end counts."
     )
     return Section("path", "Error after each task", words, figures=[figure])
 
@@ -103,14 +109,14 @@ def path_alone(numbers: PlanNumbers, names: Names) -> Section:
 
 
 def _plan_line(numbers: PlanNumbers, names: Names) -> Line:
-    steps = [f"after step {i}, {names[one][:TIP]}" for i, one in enumerate(numbers.plan.order, start=1)]
+    steps = [f"after step {i}, {names[k][:TIP]}" for i, k in enumerate(numbers.plan.order, start=1)]
     values = map(number, numbers.totals.tolist())
-    tips = [f"{said}: {value}" for said, value in zip(["before the first step", *steps], values, strict=True)]
+    tips = [f"{when}: {value}" for when, value in zip(["before the first step", *steps], values, strict=True)]
     return Line("this plan", numbers.plan.rule, numbers.totals, tips)
 
 
 def _plan_columns(numbers: PlanNumbers, names: Names, steps: int) -> list[Sequence[object]]:
-    tasks = ["(before)", *(names[one] for one in numbers.plan.order)]
+    tasks = ["(before)", *(names[k] for k in numbers.plan.order)]
     return [list(range(steps)), tasks, numbers.totals.tolist()]
 
 

@@ -60,8 +60,8 @@ class RunNumbers:
     """What the rules choose on that similarity."""
     predicted: Floats
     """(n,) final error that the closed form predicts for each order."""
-    places: Floats
-    shown: float
+    points: Floats
+    share_shown: float
     notes: tuple[str, ...]
     seconds: float
     """Training time of these runs."""
@@ -78,10 +78,10 @@ class RunNumbers:
         a, b = _ranks(-self.predicted), _ranks(self.accuracy)
         return float(np.corrcoef(a, b)[0, 1]) if np.ptp(a) > 0 and np.ptp(b) > 0 else None
 
-    def place(self, order: Sequence[int]) -> int | None:
+    def row(self, order: Sequence[int]) -> int | None:
         """The row of an order; None if it was not trained."""
-        found = np.flatnonzero((self.orders == np.array(order)).all(axis=1))
-        return int(found[0]) if len(found) else None
+        rows = np.flatnonzero((self.orders == np.array(order)).all(axis=1))
+        return int(rows[0]) if len(rows) else None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
@@ -103,7 +103,7 @@ class RunNumbers:
             "quantiles_of_accuracy": dict(
                 zip(map(str, QUANTILES), np.quantile(self.paths, QUANTILES, axis=0).tolist(), strict=True)
             ),
-            "map": self.places.tolist(),
+            "map": self.points.tolist(),
             "left_out": [] if n == len(self.orders) else [f"orders after the best {n}"],
         }
 
@@ -142,21 +142,21 @@ def _tables(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
     names = tuple(map(str, results[0]["task_set"]["names"]))
     P = len(names)
     rows = [prefix_rows(result) for result in results]
-    ways = [way for way in rows[0] if len(way) == P and all(way in other for other in rows)]
-    if not ways:
+    trained = [order for order in rows[0] if len(order) == P and all(order in other for other in rows)]
+    if not trained:
         raise ValueError("`INPUT` must hold whole orders that every seed has learned, got none.")
     every_seed = np.array(
         [
-            np.array(result["accuracy"])[[[own[way[:step]] for step in range(P + 1)] for way in ways]]
+            np.array(result["accuracy"])[[[own[order[:step]] for step in range(P + 1)] for order in trained]]
             for result, own in zip(results, rows, strict=True)
         ]
     )  # (seeds, n, P + 1, P)
     R = every_seed.mean(axis=0)
     ranked = np.argsort(-R[:, -1].mean(axis=1), kind="stable")
-    R, orders = R[ranked], np.array(ways, dtype=np.int64)[ranked]
+    R, orders = R[ranked], np.array(trained, dtype=np.int64)[ranked]
     seeds = every_seed[:, ranked, -1].mean(axis=2)
     step_of = np.argsort(orders, axis=1) + 1
-    forgetting = [float(metrics(table, way).forgetting) for table, way in zip(R, orders.tolist(), strict=True)]
+    forgetting = [float(metrics(table, order).forgetting) for table, order in zip(R, orders.tolist(), strict=True)]
     return {
         "names": names,
         "orders": orders,
@@ -176,7 +176,7 @@ def _similarity(result: dict[str, Any]) -> Floats:
     if tables:
         return measured_similarity(tables.get("test") or next(iter(tables.values())))
     rows, P = prefix_rows(result), len(result["task_set"]["names"])
-    single = [rows[one,] for one in range(P) if (one,) in rows]
+    single = [rows[task,] for task in range(P) if (task,) in rows]
     if len(single) < P:
         raise ValueError("`INPUT` must have every task first in some order, got too few orders to tell similarity.")
     return similarity_from_loss_ratios(loss_ratios(*(np.array(result[key])[single] for key in ("loss", "chance"))))
@@ -190,12 +190,12 @@ def _predictions(
     notes = [f"pairs of tasks with similarity below -1, taken as -1: {raised}"] if raised else []
     comparison = compare(within, names=measured["names"], time_limit=limit, watch=watch)
     repaired, _ = nearest_correlation(within)
-    places, shown = task_map(repaired)
-    predicted = np.array([final_error(repaired, way) for way in measured["orders"].tolist()])
+    points, share_shown = task_map(repaired)
+    predicted = np.array([final_error(repaired, order) for order in measured["orders"].tolist()])
     notes += comparison.notes
     return {
-        "similarity": within, "comparison": comparison, "predicted": predicted, "places": places, "shown": shown,
-        "notes": tuple(notes),
+        "similarity": within, "comparison": comparison, "predicted": predicted, "points": points,
+        "share_shown": share_shown, "notes": tuple(notes),
     }  # fmt: skip
 
 

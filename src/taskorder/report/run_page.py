@@ -44,8 +44,8 @@ def run_page(numbers: RunNumbers, title: str, source: str) -> Page:
 
 def _rules(numbers: RunNumbers) -> dict[str, int]:
     """The row of each rule's order, best first, where it was trained."""
-    found = {score.rule: numbers.place(score.order) for score in numbers.comparison.scores}
-    return dict(sorted(((rule, row) for rule, row in found.items() if row is not None), key=lambda one: one[1]))
+    rows = {score.rule: numbers.row(score.order) for score in numbers.comparison.scores}
+    return dict(sorted(((rule, row) for rule, row in rows.items() if row is not None), key=lambda item: item[1]))
 
 
 def _label(rule: str) -> str:
@@ -57,13 +57,13 @@ def _answer(numbers: RunNumbers, names: tuple[str, ...]) -> Html:
     accuracy = numbers.accuracy
     if len(accuracy) == 1:
         return html("The only order that was trained ends with a mean accuracy of {}.", percent(accuracy[0]))
-    said = "The best of {} is {}: it ends with a mean accuracy of {}, against {} on average and {} at worst.{}"
+    words = "The best of {} is {}: it ends with a mean accuracy of {}, against {} on average and {} at worst.{}"
     which = counted(len(accuracy), "order") if not numbers.every else f"all {len(accuracy)} orders"
     rules = {rule: row for rule, row in _rules(numbers).items() if rule != "worst"}
     first = next(iter(rules), None)
     closest = f" Of the rules, {_label(first)} comes closest ({percent(accuracy[rules[first]])})." if first else ""
     ends = percent(float(accuracy[0])), percent(float(accuracy.mean())), percent(float(accuracy[-1]))
-    return html(said, which, sentence_order(numbers.orders[0].tolist(), names), *ends, closest)
+    return html(words, which, sentence_order(numbers.orders[0].tolist(), names), *ends, closest)
 
 
 def _facts(numbers: RunNumbers) -> list[Fact]:
@@ -116,7 +116,7 @@ def _ranking(numbers: RunNumbers, names: tuple[str, ...]) -> Section:
 
 
 def _order_text(order: list[int], names: tuple[str, ...]) -> Html:
-    text = " → ".join(names[one][:40] for one in order)
+    text = " → ".join(names[k][:40] for k in order)
     return html('<bdi title="{}">{}</bdi>', text, text)
 
 
@@ -127,13 +127,13 @@ def _spread(numbers: RunNumbers, row: int) -> list[float]:
 def _paths(numbers: RunNumbers, names: tuple[str, ...]) -> Section:
     band = np.quantile(numbers.paths, QUANTILES, axis=0)
     best = numbers.orders[0].tolist()
-    steps = ["before training", *(f"after step {k}, {names[one][:80]}" for k, one in enumerate(best, start=1))]
-    tips = [f"{said}: {number(float(value))}" for said, value in zip(steps, numbers.paths[0], strict=True)]
+    steps = ["before training", *(f"after step {k}, {names[task][:80]}" for k, task in enumerate(best, start=1))]
+    tips = [f"{when}: {number(float(value))}" for when, value in zip(steps, numbers.paths[0], strict=True)]
     lines = [Line("best order", "best", numbers.paths[0], tips)]
     lines += [Line(_label(rule), rule, numbers.paths[row]) for rule, row in _rules(numbers).items()]
     label = f"Mean accuracy over all tasks after each step; the best order ends at {number(float(numbers.accuracy[0]))}"
-    headers = ["step", *(one.label for one in lines), *(f"{percent(q)} quantile of orders" for q in QUANTILES)]
-    rows = [[k, *(float(one.values[k]) for one in lines), *band[:, k].tolist()] for k in range(len(steps))]
+    headers = ["step", *(line.label for line in lines), *(f"{percent(q)} quantile of orders" for q in QUANTILES)]
+    rows = [[k, *(float(line.values[k]) for line in lines), *band[:, k].tolist()] for k in range(len(steps))]
     titles = ("steps learned", "mean accuracy over all tasks")
     figure = Figure(label, line_chart(lines, band, titles), Table(headers, rows))
     words = html("Gray: the middle half and the middle 90 % of all orders that were trained, dashed their median.")
@@ -145,10 +145,10 @@ def _forgetting(numbers: RunNumbers, names: tuple[str, ...]) -> Section:
     learned, final = numbers.learned[0].tolist(), numbers.final[0].tolist()
     rows, table = [], []
     mean_lost = (numbers.learned - numbers.final).mean(axis=0).tolist()
-    for step, one in enumerate(best, start=1):
-        tip = f"{names[one][:80]}: {number(learned[one])} when just learned, {number(final[one])} at the end"
-        rows.append(Row(f"{step}. {names[one]}", learned[one], final[one], "best", tip))
-        table.append([step, names[one], learned[one], final[one], learned[one] - final[one], mean_lost[one]])
+    for step, k in enumerate(best, start=1):
+        tip = f"{names[k][:80]}: {number(learned[k])} when just learned, {number(final[k])} at the end"
+        rows.append(Row(f"{step}. {names[k]}", learned[k], final[k], "best", tip))
+        table.append([step, names[k], learned[k], final[k], learned[k] - final[k], mean_lost[k]])
     label = "Accuracy of each task when just learned and at the end, in the best order"
     headers = ["step", "task", "just learned", "at the end", "lost", "lost, mean over orders"]
     title = "accuracy: just learned (hollow) and at the end (full)"
@@ -194,10 +194,10 @@ def _similarity(numbers: RunNumbers, names: tuple[str, ...]) -> Section:
 
 
 def _map(numbers: RunNumbers, names: tuple[str, ...]) -> Section:
-    figure = map_figure(numbers.places, numbers.orders[0].tolist(), names, "the best order")
+    figure = map_figure(numbers.points, numbers.orders[0].tolist(), names, "the best order")
     words = html(
         "Similar tasks lie close together (classical scaling; two dimensions show {} of the squared distances). The "
-        "line is the best order, from one filled dot to the other.", percent(numbers.shown),
+        "line is the best order, from one filled dot to the other.", percent(numbers.share_shown),
     )  # fmt: skip
     return Section("map", "A map of the tasks", words, figures=[figure])
 
@@ -220,11 +220,11 @@ def _confidence(numbers: RunNumbers) -> list[str]:
 def _made(numbers: RunNumbers, source: str) -> dict[str, str]:
     from taskorder._version import __version__
 
-    said = ", ".join(f"{key} {value}" for key, value in sorted(numbers.settings.items()))
+    settings = ", ".join(f"{key} {value}" for key, value in sorted(numbers.settings.items()))
     return {
         "Input": source,
         "Task set": f"{numbers.number}, of a store with {counted(numbers.num_runs, 'finished run')}",
-        "Settings": said,
+        "Settings": settings,
         "Training time": f"{numbers.seconds:.3g} s",
         "Version": f"taskorder {__version__}",
     }

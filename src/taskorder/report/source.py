@@ -1,4 +1,4 @@
-"""What the user named, opened once: kinds of input are told apart by content, never by name."""
+"""The input of a report, opened once; its kind is known by its content, never by its name."""
 
 from __future__ import annotations
 
@@ -86,23 +86,23 @@ class Source:
         if not {"design", "components", "verdict"} <= set(data):
             return None
         try:
-            found = typed(Audit, data)
-            assert isinstance(found, Audit)
-            if not found.orders or {part.source for part in found.components} - {"order", "seed", "rest"}:
+            audit = typed(Audit, data)
+            assert isinstance(audit, Audit)
+            if not audit.orders or {part.source for part in audit.components} - {"order", "seed", "rest"}:
                 raise Misfit("no orders or other components")
         except Misfit as problem:
             raise ValueError(f"`{self.name}` must be what `taskorder audit --json` writes, got {problem}.") from None
-        return found
+        return audit
 
     def _object(self) -> dict[str, Any]:
         """The JSON object in it; an empty one for anything else."""
         if not self.head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
             return {}
         try:
-            found = json.loads(self.read().decode("utf-8-sig"))
+            data = json.loads(self.read().decode("utf-8-sig"))
         except (ValueError, RecursionError):
             return {}  # whoever reads tables says what is wrong
-        return found if isinstance(found, dict) else {}
+        return data if isinstance(data, dict) else {}
 
 
 class _Named(io.BytesIO):
@@ -118,12 +118,12 @@ def open_source(path: str) -> Source:
             raise ValueError("`standard input` must be open to read from it, got a closed one. Name a file.")
         data = sys.stdin.buffer.read(MAX_TABLE_BYTES + 1)
         return Source("standard input", None, data[:4096], data)
-    place = Path(path)
+    file = Path(path)
     try:
-        if place.is_dir():
-            return Source(path, place, b"")
-        with open(place, "rb") as stream:
-            return Source(path, place, stream.read(4096))
+        if file.is_dir():
+            return Source(path, file, b"")
+        with open(file, "rb") as stream:
+            return Source(path, file, stream.read(4096))
     except FileNotFoundError:
         raise ValueError(f"`{path}` must be an existing file, got no such file. Check the path.") from None
     except OSError as problem:
