@@ -143,4 +143,4 @@ def test_a_plan_that_does_not_fit_is_refused(client):
     for change in ({"order": [7, 9]}, {"error_path": [[1]]}, {"task_errors": []}, {"options": []}, {"notes": [1]}):
         answer = client.post("/api/report", json={"similarity": [[1, 0.5], [0.5, 1]], "plan": {**plan, **change}})
         assert answer.status == 400
-        assert "got parts that do not fit" in answer.json()["error"]
+        assert "`plan` must be a plan as `taskorder solve --json` writes it, got" in answer.json()["error"]

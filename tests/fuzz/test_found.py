@@ -149,7 +149,7 @@ def test_plans_with_other_options():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"seconds": 10**400}, "must be JSON written by Plan.to_json, got 1000"),
+        ({"seconds": 10**400}, "must be a plan as `taskorder solve --json` writes it, got 1000"),
         ({"task_errors": [10**400] * 3}, "at task_errors[0]"),
         (
             {"options": {"x": float("nan")}},

@@ -94,13 +94,13 @@ def plan_of(body: Payload) -> Plan:
 
 def report_of(body: Payload, watch: Watch) -> str:
     """The report on an order as HTML; `plan` in the request is what a search found, with its proof."""
+    from taskorder.report import source as sources
     from taskorder.report.document import page_html
     from taskorder.report.plan_numbers import plan_numbers
     from taskorder.report.plan_page import plan_page
-    from taskorder.report.source import checked_plan
 
     data = body.get("plan")
-    plan = plan_of(body) if data is None else checked_plan(Plan.from_json(json.dumps(data)), "plan")
+    plan = plan_of(body) if data is None else sources.plan_of(data, "plan")
     similarity = checks.square_matrix(inputs_of(body)["similarity"])
     numbers = plan_numbers(plan, similarity, time_limit=REPORT_SECONDS, watch=watch)
     source = str(body.get("source", "the explorer"))[:200]

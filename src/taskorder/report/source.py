@@ -73,12 +73,7 @@ class Source:
         data = self._object()
         if not {"order", "error_path", "similarity_digest"} <= set(data):
             return None
-        try:
-            return checked_plan(Plan.from_json(json.dumps(data)), self.name)
-        except TypeError:
-            raise _misfit(self.name) from None
-        except ValueError as problem:
-            raise ValueError(str(problem).replace("`text`", f"`{self.name}`", 1)) from None
+        return plan_of(data, self.name)
 
     def audit(self) -> Audit | None:
         """The audit in it; None for anything else."""
@@ -130,8 +125,20 @@ def open_source(path: str) -> Source:
         raise ValueError(f"`{path}` must be readable, got: {problem.strerror}. Check its permissions.") from None
 
 
-def checked_plan(plan: Plan, name: str) -> Plan:
-    """The plan, if its parts fit together; one that was edited by hand may not."""
+def plan_of(data: dict[str, Any], name: str) -> Plan:
+    """The plan in `data`, if its parts fit together; one that was edited by hand may not."""
+    problem = "parts that do not fit"
+    try:
+        plan = typed(Plan, data)
+        assert isinstance(plan, Plan)
+        if _fits(plan):
+            return plan
+    except Misfit as misfit:
+        problem = str(misfit)
+    raise ValueError(f"`{name}` must be a plan as `taskorder solve --json` writes it, got {problem}.")
+
+
+def _fits(plan: Plan) -> bool:
     P, V = len(plan.names), len(plan.order)
     orders = [other.order for other in plan.alternatives]
     if plan.confidence is not None:
@@ -144,11 +151,5 @@ def checked_plan(plan: Plan, name: str) -> Plan:
         fits = fits and all(sorted(order) == sorted(plan.order) for order in orders)
         plan.to_json()  # no NaN in the options
     except (TypeError, ValueError):
-        fits = False
-    if not fits:
-        raise _misfit(name)
-    return plan
-
-
-def _misfit(name: str) -> ValueError:
-    return ValueError(f"`{name}` must be a plan as `taskorder solve --json` writes it, got parts that do not fit.")
+        return False
+    return fits
