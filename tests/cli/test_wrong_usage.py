@@ -111,16 +111,15 @@ def contents(folder):
     return {path: path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
 
 
-@pytest.mark.parametrize("command", WRONG)
-def test_one_line_and_nothing_lost(here, capsys, command):
+@pytest.mark.parametrize(("command", "words"), [(command, words) for command in WRONG for words in WRONG[command]])
+def test_one_line_and_nothing_lost(here, capsys, command, words):
     before = contents(here)
-    for words in WRONG[command]:
-        assert main([command, *shlex.split(words)]) == 2, words
-        said = capsys.readouterr()
-        assert said.err.startswith("taskorder: error: "), words
-        assert said.err.count("\n") == 1, words
-        assert said.out == "", words
-        assert contents(here) == before, words
+    assert main([command, *shlex.split(words)]) == 2
+    said = capsys.readouterr()
+    assert said.err.startswith("taskorder: error: ")
+    assert said.err.count("\n") == 1
+    assert said.out == ""
+    assert contents(here) == before
 
 
 @pytest.mark.parametrize("file", ["runs.sqlite", "plan.json"])

@@ -1,4 +1,7 @@
-"""The command line: the only reader of argv and, in `output`, the only writer. One module a command."""
+"""The command line: one module for each command, with its options (`add`) and its work (`run`).
+
+`options`, `onray`, `progress`, `render` and `output` hold what commands share.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,6 @@ examples:
   taskorder demo
   taskorder plan digits --pilot 20%
   taskorder solve --demo
-  taskorder solve --help
   taskorder compare table.csv --json
   taskorder report --demo
   taskorder explore --open
@@ -48,11 +50,11 @@ class _Version(argparse.Action):
 
 def build_parser() -> argparse.ArgumentParser:
     """The argument parser, with an example for each command."""
-    about = "The best order to learn tasks in, from how similar they are."
+    about = "Find the order in which a model should learn its tasks."
     parser = Parser(prog="taskorder", description=about, epilog=EXAMPLES)
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
-    parts = (demo, solve, plan, report, explore, simulate, data, run, status, export, order, audit)
+    parts = (demo, plan, solve, report, explore, order, simulate, audit, data, run, status, export)
     for command in parts:
         command.add(commands)
     return parser
@@ -64,7 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def run_parsed(make_parser: Callable[[], argparse.ArgumentParser], argv: Sequence[str] | None) -> int:
-    """Parse `argv`, run what it asks for, write the answer or a one-line error, and return the exit code."""
+    """Parse `argv`, run the command, write its text or a one-line error, and return the exit code."""
     if sys.stderr is None:  # closed (2>&-), and print would turn to stdout instead
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):

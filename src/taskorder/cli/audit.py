@@ -22,8 +22,8 @@ RESULTS is a CSV file (or .csv.gz; - reads standard input) with the columns
   seed      the training seed; the same seed for every order makes sharper tests
   task      by number or name, as in the orders
   accuracy  after the last task, from 0 to 1 or from 0 to 100
-or a file of `taskorder export`, or a store of `taskorder run`. With several task
-sets or settings in it, choose one: --where set=0.
+or a file of `taskorder export`, or a store of `taskorder run`. If it has several
+task sets or settings, choose one: --where set=0.
 
 shares of variance come from a two-way table with random effects: order, seed,
 and the rest (their interaction and noise), with generalized 95 % intervals.
@@ -103,18 +103,14 @@ def _stored(path: str, where: dict[str, str]) -> Iterator[Row]:
 
 def _drawn(audit: Audit) -> tuple[Table, list[str]]:
     """The components as a table, the other findings below it, the verdict last."""
-    from rich import box
-    from rich.table import Table
-
     from taskorder.audit.verdict import LABELS, detail_lines, head_lines, percent, points
+    from taskorder.cli.render import plain_table
 
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    table.add_column("variance from")
-    for header in ("share", "95 % interval", "standard deviation"):
-        table.add_column(header, justify="right", no_wrap=True)
-    for part in audit.components:
-        interval = f"{percent(part.share_low)} to {percent(part.share_high)}"
-        table.add_row(LABELS[part.source], percent(part.share), interval, f"{points(part.variance**0.5)} points")
-    if not audit.components:
-        table.add_row("order and noise", "100 %", "", f"{points(audit.std)} points")
+    rows = [
+        (LABELS[part.source], percent(part.share), f"{percent(part.share_low)} to {percent(part.share_high)}",
+         f"{points(part.variance**0.5)} points")
+        for part in audit.components
+    ]  # fmt: skip
+    headers = ("variance from", "share", "95 % interval", "standard deviation")
+    table = plain_table(headers, rows or [("order and noise", "100 %", "", f"{points(audit.std)} points")], headers[:1])
     return table, [*head_lines(audit), *detail_lines(audit), audit.verdict]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -13,12 +12,8 @@ from taskorder.cli.output import BAD_INPUT, INTERRUPTED, page, say
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
-    from rich.table import Table
 
     from taskorder.datasets.verification import Verification
-
-NUMBERS = ("download", "train", "test", "classes", "of each class")
-"""Columns of numbers, to the right."""
 
 EPILOG = """\
 actions:
@@ -69,6 +64,7 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
 
 
 def _list(args: argparse.Namespace, folder: Path) -> tuple[int, str]:
+    from taskorder.cli.render import plain_table
     from taskorder.datasets.sources import SOURCES
 
     rows = []
@@ -77,7 +73,9 @@ def _list(args: argparse.Namespace, folder: Path) -> tuple[int, str]:
         here = "yes" if not missing else "in part" if len(missing) < len(source.files) else "no"
         rows.append((source.name, here, f"{source.megabytes} MB", source.about))
     lines = [f"where  {folder}", "       TASKORDER_DATA or --folder names another folder"]
-    return 0, page(lambda width: (_table(("name", "here", "download", "what"), rows), lines))
+    return 0, page(
+        lambda width: (plain_table(("name", "here", "download", "what"), rows, ("name", "here", "what")), lines)
+    )
 
 
 def _get(args: argparse.Namespace, folder: Path) -> tuple[int, str]:
@@ -87,16 +85,17 @@ def _get(args: argparse.Namespace, folder: Path) -> tuple[int, str]:
     source = source_named(args.name)
     try:
         with _Bar(draw=sys.stderr.isatty(), label=source.name) as bar:
-            found = fetch(source, folder, report=bar)
+            data = fetch(source, folder, report=bar)
     except KeyboardInterrupt:
         say(f"interrupted; what has arrived is kept in {folder}, and the same command goes on from there")
         return INTERRUPTED, ""
     place = folder / source.folder if source.folder else "scikit-learn"
-    counts = f"{len(found.train_labels)} + {len(found.test_labels)} images of {found.num_classes} classes"
+    counts = f"{len(data.train_labels)} + {len(data.test_labels)} images of {data.num_classes} classes"
     return 0, f"{source.name}: {counts} in {place}\n"
 
 
 def _check(args: argparse.Namespace, folder: Path) -> tuple[int, str]:
+    from taskorder.cli.render import plain_table
     from taskorder.datasets.verification import verify_folder
 
     findings = verify_folder(folder)
@@ -104,26 +103,14 @@ def _check(args: argparse.Namespace, folder: Path) -> tuple[int, str]:
     for problem in problems:
         say(f"error: {problem}")
     headers = ("name", "train", "test", "classes", "of each class", "contents")
-    text = page(lambda width: (_table(headers, [_row(finding) for finding in findings]), []))
+    rows = [_row(finding) for finding in findings]
+    text = page(lambda width: (plain_table(headers, rows, ("name", "contents")), []))
     return BAD_INPUT if problems else 0, text
 
 
 def _row(finding: Verification) -> tuple[str, ...]:
     numbers = (finding.num_train, finding.num_test, finding.num_classes)
     return (finding.name, *(str(number) if number else "-" for number in numbers), finding.balance, finding.contents)
-
-
-def _table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for header in headers:
-        table.add_column(header, justify="right" if header in NUMBERS else "left", no_wrap=True)
-    for row in rows:
-        table.add_row(*map(Text, row))
-    return table
 
 
 class _Bar:

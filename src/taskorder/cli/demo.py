@@ -1,4 +1,4 @@
-"""`taskorder demo`: the whole story on real data, from a pilot to the accuracy that the planned order earns."""
+"""`taskorder demo`: real data from a pilot to the accuracy of the planned order."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ EPILOG = """\
 Five tasks (which of two digits is it?) from the handwritten digits of
 scikit-learn. A pilot on 50 examples of each plans the order; then a network
 learns all the data in the planned order, in the opposite one and in ten random
-ones, and is tested on digits that it has not seen. Nothing is prepared: every
-number is computed while you wait.
+ones, and is tested on digits that it has not seen. All numbers are computed
+when the command runs.
 
 example:
   taskorder demo
@@ -57,8 +57,8 @@ def add(commands: Any) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
         "demo",
-        help="the whole story on handwritten digits, in under a minute",
-        description="The whole story on handwritten digits, in under a minute.",
+        help="plan and train five tasks of handwritten digits, in under a minute",
+        description="Plan an order for five tasks of handwritten digits, train on it, and compare.",
         epilog=EPILOG,
     )
     parser.add_argument(
@@ -111,16 +111,16 @@ def digit_tasks() -> tuple[Task, ...]:
     from taskorder.task import Task, align
 
     data = load("digits")
-    found = []
+    tasks = []
     for low in range(0, 10, 2):
         train, test = (np.flatnonzero(labels // 2 == low // 2) for labels in (data.train_labels, data.test_labels))
-        found.append(
+        tasks.append(
             Task(
                 f"{low} or {low + 1}", data.train_inputs[train], data.train_labels[train] % 2,
                 data.test_inputs[test], data.test_labels[test] % 2,
             )
         )  # fmt: skip
-    return align(found)
+    return align(tasks)
 
 
 def real_runs(tasks: Sequence[Task], learner: Learner, order: tuple[int, ...], seed: int, report: Any) -> list[Run]:
@@ -130,23 +130,23 @@ def real_runs(tasks: Sequence[Task], learner: Learner, order: tuple[int, ...], s
     from taskorder.learners.orders import learn_orders
 
     rng = np.random.default_rng([seed, 1])
-    wanted: dict[tuple[int, ...], str] = {order: "planned", order[::-1]: "opposite"}
-    while len(wanted) < NUM_RANDOM + 2:
-        wanted.setdefault(tuple(rng.permutation(len(order)).tolist()), "random")
-    found = learn_orders(learner, tasks, list(wanted), SEEDS, report=report)
+    labels: dict[tuple[int, ...], str] = {order: "planned", order[::-1]: "opposite"}
+    while len(labels) < NUM_RANDOM + 2:
+        labels.setdefault(tuple(rng.permutation(len(order)).tolist()), "random")
+    seeds = learn_orders(learner, tasks, list(labels), SEEDS, report=report)
 
-    def accuracy(way: tuple[int, ...]) -> tuple[float, ...]:
-        return tuple(float(np.mean([one.accuracy for one in scores[way]])) for scores in found)
+    def accuracy(order: tuple[int, ...]) -> tuple[float, ...]:
+        return tuple(float(np.mean([score.accuracy for score in scores[order]])) for scores in seeds)
 
-    return [Run(label, way, accuracy(way)) for way, label in wanted.items()]
+    return [Run(label, order, accuracy(order)) for order, label in labels.items()]
 
 
 def sentence(runs: Sequence[Run]) -> str:
     """What a person would tell a colleague."""
-    planned, opposite = (next(one.mean for one in runs if one.label == label) for label in ("planned", "opposite"))
-    random = [one.mean for one in runs if one.label == "random"]
+    planned, opposite = (next(run.mean for run in runs if run.label == label) for label in ("planned", "opposite"))
+    random = [run.mean for run in runs if run.label == "random"]
     mean = sum(random) / len(random)
-    beaten = sum(planned > one for one in random)
+    beaten = sum(planned > accuracy for accuracy in random)
     numbers = (
         f"{100 * planned:.1f} % of all five tasks right at the end, against {100 * mean:.1f} % in random orders and "
         f"{100 * opposite:.1f} % in the opposite one"
@@ -168,11 +168,11 @@ def draw(runs: Sequence[Run], path: Path) -> bool:
     colors = {"planned": "#1b7f5c", "opposite": "#c0504d", "random": "#9aa5b1"}
     figure = Figure(figsize=(7, 3.2), layout="constrained")
     axes = figure.add_subplot()
-    ranked = sorted(runs, key=lambda one: one.mean)
-    for place, one in enumerate(ranked):
-        axes.plot([100 * value for value in one.accuracy], [place] * len(one.accuracy), "-|", color="#9aa5b1", lw=1)
-        axes.plot(100 * one.mean, place, "o", color=colors[one.label], ms=9 if one.label != "random" else 6)
-    axes.set_yticks(range(len(ranked)), [one.label for one in ranked], fontsize=8)
+    ranked = sorted(runs, key=lambda run: run.mean)
+    for row, run in enumerate(ranked):
+        axes.plot([100 * value for value in run.accuracy], [row] * len(run.accuracy), "-|", color="#9aa5b1", lw=1)
+        axes.plot(100 * run.mean, row, "o", color=colors[run.label], ms=9 if run.label != "random" else 6)
+    axes.set_yticks(range(len(ranked)), [run.label for run in ranked], fontsize=8)
     axes.grid(axis="x", color="#e6e9ed")
     axes.set_axisbelow(True)
     axes.set_xlabel("test accuracy over all five tasks at the end, % (marks: seeds)")
@@ -193,15 +193,15 @@ def _learner(tasks: Sequence[Task]) -> Learner:
 
 def _confidence_lines(planned: Plan) -> list[str]:
     lines = [planned.confidence.summary()] if planned.confidence else []
-    return [*lines, *(f"warning: {one.text}" for one in planned.warnings)]
+    return [*lines, *(f"warning: {warning.text}" for warning in planned.warnings)]
 
 
 def _table_of(planned: Plan, runs: Sequence[Run], width: int | None) -> Table:
     from taskorder.cli.render import folded_table
 
     rows = [
-        (one.label, f"{100 * one.mean:.1f} %", f"{100 * min(one.accuracy):.1f}-{100 * max(one.accuracy):.1f}",
-         "  ".join(planned.names[place] for place in one.order))
-        for one in sorted(runs, key=lambda one: -one.mean)
+        (run.label, f"{100 * run.mean:.1f} %", f"{100 * min(run.accuracy):.1f}-{100 * max(run.accuracy):.1f}",
+         "  ".join(planned.names[task] for task in run.order))
+        for run in sorted(runs, key=lambda run: -run.mean)
     ]  # fmt: skip
     return folded_table(["run", "accuracy", "over seeds", "order"], rows, "order", width)

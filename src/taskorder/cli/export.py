@@ -155,14 +155,14 @@ def _write_similarity(path: Path, results: Iterator[Columns], *, by: str, raw: b
     from taskorder.tables.loss_ratios import measured_matrix, measured_similarity
     from taskorder.tables.writing import write_similarity
 
-    found, names = [], ()
+    matrices, names = [], ()
     for result in results:
         names = result["task_set"]["names"]  # type: ignore[call-overload]
         tables: Any = result.get("similarities", {})  # older runs have none
         if by not in tables:
             raise ValueError(f"`--by` must be measured by the run, got {by}. Measured: {', '.join(tables) or 'none'}.")
-        found.append(measured_matrix(tables[by]) if raw else measured_similarity(tables[by]))
-    write_similarity(path, np.mean(found, axis=0), names)
+        matrices.append(measured_matrix(tables[by]) if raw else measured_similarity(tables[by]))
+    write_similarity(path, np.mean(matrices, axis=0), names)
 
 
 def _parts(store: Store, runs: RunIndex) -> Iterator[Columns]:

@@ -18,7 +18,7 @@ CSV, TSV or semicolons (with or without a header row and a name column), JSON,
 NPY or NPZ; - reads standard input. Decimal commas are read between semicolons
 or tabs. Tasks are called by their names in FILE, else A, B, C, ...
 (T01, T02, ... past 26 tasks). The first run on 9 or more tasks compiles
-kernels for this machine, once.
+numerical kernels (about 35 s) and caches them.
 """
 
 TABLE_KINDS = """

@@ -49,7 +49,7 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "order",
         help="write an order for other frameworks",
-        description="Write an order so that others can use it: as order.json, or in the settings of a framework.",
+        description="Write an order as order.json, or as the settings of a framework.",
         epilog=EPILOG,
     )
     add = parser.add_argument
@@ -95,17 +95,17 @@ def _read(args: argparse.Namespace) -> PortableOrder:
 
     text = _text(args.file)
     try:
-        found = json.loads(text)
+        document = json.loads(text)
     except (ValueError, RecursionError) as problem:
         raise ValueError(f"`{args.file}` must be a plan or an order in JSON, got a parse error: {problem}.") from None
-    if isinstance(found, dict) and "schema" in found:
+    if isinstance(document, dict) and "schema" in document:
         for option in ("class_groups", "class_names", "num_classes", "training_seeds"):
             if getattr(args, option) is not None:
                 raise ValueError(
                     f"`{option}` must come with a plan, got an order.json, which has its own. Leave it out."
                 )
         return PortableOrder.from_json(text)
-    if not isinstance(found, dict) or "error_path" not in found:
+    if not isinstance(document, dict) or "error_path" not in document:
         raise ValueError(f"`{args.file}` must be a plan (taskorder solve --json) or an order.json, got other JSON.")
     for option in ("class_names", "num_classes"):
         if args.class_groups is None and getattr(args, option) is not None:
@@ -123,13 +123,13 @@ def _classes(value: str) -> Any:
     """The value of --classes: a JSON text, or the path of one."""
     text = value if value.lstrip()[:1] in ("[", "{") else _text(value)
     try:
-        found = json.loads(text)
+        document = json.loads(text)
     except (ValueError, RecursionError) as problem:
         raise ValueError(f"`--classes` must be JSON like [[0, 1], [2, 3]], got a parse error: {problem}.") from None
-    groups = list(found.values()) if isinstance(found, dict) else found
+    groups = list(document.values()) if isinstance(document, dict) else document
     if not isinstance(groups, list) or not groups or not all(isinstance(group, list) for group in groups):
         raise ValueError(f"`--classes` must list the classes of each task, like [[0, 1], [2, 3]], got {text[:60]!r}.")
-    return found
+    return document
 
 
 def _seeds(text: str) -> list[int]:

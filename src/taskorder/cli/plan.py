@@ -29,7 +29,7 @@ DATA is a folder of images (cat/1.png or train/cat/1.png), an NPZ archive
 (inputs, labels), a CSV file (a column label, or the last one), or a data set of
 `taskorder data list`. Only rows to train on are used, and of those the pilot.
 
-tasks are, by default, the classes two by two, as they come. Otherwise:
+By default two classes make a task, in the order of the data. Otherwise:
   --tasks SPEC.toml       a table [tasks] with lines like pets = ["cat", "dog"]
   --column NAME           one task for each value of a column of a CSV file
   several DATA            one task each
@@ -39,17 +39,19 @@ learners:
   sklearn:CLASS           like sklearn:SGDClassifier(loss="log_loss",alpha=0.01)
   torch:MODULE:FACTORY    FACTORY() of MODULE.py gives a module, a logit a class
 
---budget is a number of fits (200) or a time (30s, 5min): tasks alone, then pairs,
-then the ends of the best orders, then all orders. Every finished fit is kept in
-FOLDER: the same command goes on after Ctrl-C or a failure.
+--budget is a number of fits (200) or a time (30s, 5min). Single tasks are
+fitted first, then pairs, then the endings of the best orders, then all orders.
+Every finished fit is stored in FOLDER: after Ctrl-C or a failure the same
+command continues.
 
---ray fits on the workers of a Ray cluster: alone on this machine, --ray auto on
-the cluster of this machine, --ray ray://HOST:10001 on another (docs/scale.md).
+--ray fits on the workers of a Ray cluster: without a value on this machine,
+--ray auto on the cluster of this machine, --ray ray://HOST:10001 on another
+(docs/scale.md).
 
-FOLDER gets plan.json, order.json for other frameworks (`taskorder order`; with
-the classes of the tasks where these are groups of classes), similarity.csv,
-losses.csv (a row for each seed and pair), rehearsal.csv (a row for each seed,
-sequence and task) and report.html.
+FOLDER then holds plan.json, order.json for other frameworks (with the classes
+of the tasks where these are groups of classes), similarity.csv, losses.csv
+(a row for each seed and pair), rehearsal.csv (a row for each seed, sequence and
+task) and report.html.
 
 example:
   taskorder plan digits --pilot 20%
@@ -68,15 +70,21 @@ def add(commands: Any) -> None:
         epilog=EPILOG,
     )
     add = parser.add_argument
-    add("name_or_path", nargs="+", metavar="DATA", help="what to learn; see below")
+    add("name_or_path", nargs="+", metavar="DATA", help="the data of the tasks; see below")
     cuts = parser.add_mutually_exclusive_group()
     cuts.add_argument("--tasks", metavar="SPEC.toml", help="how to cut the data into tasks")
     cuts.add_argument("--column", metavar="NAME", help="the column that says which task a row belongs to")
-    add("--learner", metavar="L", help="what learns (mlp, or without JAX sklearn:MLPClassifier)")
+    add("--learner", metavar="L", help="the learner (mlp, or without JAX sklearn:MLPClassifier)")
     add("--epochs", type=int, default=5, metavar="N", help="passes over each task (5)")
     add("--batch-size", type=int, metavar="N", help="examples a step (4 for mlp and cnn, 32 for torch)")
-    add("--pilot", type=share, default=0.01, metavar="SIZE", help="of each task: a share (1%%) or a number (200)")
-    add("--seeds", type=int, default=3, metavar="N", help="models and shuffles (3)")
+    add(
+        "--pilot",
+        type=share,
+        default=0.01,
+        metavar="SIZE",
+        help="examples a task: a share (1%%) or a number (200)",
+    )
+    add("--seeds", type=int, default=3, metavar="N", help="seeds of models and shuffles (3)")
     add("--rule", default="auto", help="auto, rehearsal, or a rule of taskorder solve (auto)")
     add("--budget", default="200", metavar="B", help="fits (200) or time (30s)")
     add_constraints(parser)
@@ -128,7 +136,7 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
             learner = RayLearner(learner, workers)
 
         try:
-            found = run_pilot(
+            result = run_pilot(
                 tasks, learner, args.pilot, args.rule, args.seeds, budget=args.budget, sample_seed=args.seed,
                 store=store, report=watcher.count_or_stop, **constraints_of(args, tuple(task.name for task in tasks)),
             )  # fmt: skip
@@ -138,16 +146,16 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
         except KeyboardInterrupt:
             say(f"interrupted; what is finished is kept in {store}, and the same command goes on from there")
             return INTERRUPTED, ""
-    found = found._replace(plan=_noted(found, files.notes))
+    result = result._replace(plan=_noted(result, files.notes))
     try:
-        written = _write(found, files, folder)
+        written = _write(result, files, folder)
     except OSError as problem:
         say(f"error: cannot write to {folder}: {problem.strerror}")
-        return CANNOT_WRITE, found.plan.to_json() + "\n" if args.json else ""
+        return CANNOT_WRITE, result.plan.to_json() + "\n" if args.json else ""
     if args.json:
-        return 0, found.plan.to_json() + "\n"
-    lines = [*found.plan.summary().splitlines()[1:], f"wrote   {', '.join(written)} in {folder}"]
-    return 0, page(lambda width: (plan_table(found, width), lines))
+        return 0, result.plan.to_json() + "\n"
+    lines = [*result.plan.summary().splitlines()[1:], f"wrote   {', '.join(written)} in {folder}"]
+    return 0, page(lambda width: (plan_table(result, width), lines))
 
 
 def _folder(name: str) -> Path:
@@ -176,18 +184,18 @@ def _refuse_table(data: Sequence[str]) -> None:
         )
 
 
-def plan_table(found: PilotResult, width: int | None) -> Table:
+def plan_table(result: PilotResult, width: int | None) -> Table:
     """One row a step: the task, how well it is done alone, and similarity to the others."""
     import numpy as np
 
     from taskorder.cli.render import folded_table
 
-    plan, table = found.plan, found.transfer
+    plan, table = result.plan, result.transfer
     similarity = table.similarity()
     others = (similarity.sum(axis=1) - 1) / max(len(similarity) - 1, 1)
     own = np.diagonal(table.ratios.mean(axis=0))
     rows = [
-        (str(step), plan.names[task], str(len(found.sample[task].targets)), f"{100 * own[task]:.0f} %",
+        (str(step), plan.names[task], str(len(result.sample[task].targets)), f"{100 * own[task]:.0f} %",
          f"{others[task]:.2f}")
         for step, task in enumerate(plan.order, start=1)
     ]  # fmt: skip
@@ -195,18 +203,18 @@ def plan_table(found: PilotResult, width: int | None) -> Table:
     return folded_table(headers, rows, "task", width)
 
 
-def _noted(found: PilotResult, notes: tuple[str, ...]) -> Any:
+def _noted(result: PilotResult, notes: tuple[str, ...]) -> Any:
     from dataclasses import replace
 
-    return replace(found.plan, notes=(*notes, *found.plan.notes))
+    return replace(result.plan, notes=(*notes, *result.plan.notes))
 
 
-def _write(found: PilotResult, read: TaskFiles, folder: Path) -> list[str]:
+def _write(result: PilotResult, read: TaskFiles, folder: Path) -> list[str]:
     """Write everything to the folder; the names of the files."""
     from taskorder.portable import PortableOrder
     from taskorder.tables.writing import write_similarity
 
-    plan, table = found.plan, found.transfer
+    plan, table = result.plan, result.transfer
     folder.mkdir(parents=True, exist_ok=True)
     names = plan.names
     accuracy = table.accuracy
@@ -224,7 +232,7 @@ def _write(found: PilotResult, read: TaskFiles, folder: Path) -> list[str]:
             ]
         ),
     }  # fmt: skip
-    rehearsal = found.rehearsal
+    rehearsal = result.rehearsal
     (folder / "rehearsal.csv").unlink(missing_ok=True)  # that of an earlier pilot
     if rehearsal is not None:
         files["rehearsal.csv"] = _text(
@@ -240,7 +248,7 @@ def _write(found: PilotResult, read: TaskFiles, folder: Path) -> list[str]:
     for name, text in files.items():
         _write_text(folder / name, text)
     write_similarity(folder / "similarity.csv", table.similarity(), names)
-    _write_text(folder / "report.html", _report(found, folder))
+    _write_text(folder / "report.html", _report(result, folder))
     plan_file, order_file, *others = files
     return [plan_file, order_file, "similarity.csv", *others, "report.html"]
 

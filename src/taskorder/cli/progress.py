@@ -1,4 +1,4 @@
-"""The watcher behind a running command: a progress bar on a terminal, and a polite answer to Ctrl-C."""
+"""The watcher behind a running command: a progress bar on a terminal, and an orderly end after Ctrl-C."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class Watcher(Interruptible):
 
     def _say_compiling(self) -> None:
         if not self._reported:
-            say("compiling for this machine; the first run waits (half a minute), and the first hard one again")
+            say("compiling numerical kernels (about 35 s, once); later runs read them from a cache")
 
 
 def line(error: float, bound: float, elapsed: float) -> str:

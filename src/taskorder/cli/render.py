@@ -86,9 +86,9 @@ def simulation_table(result: Simulation, width: int | None) -> Table:
     shown = sorted(range(len(result.names)), key=lambda task: int(last.get(task, len(result.order) + 1)))
     rows = []
     for task in shown:
-        one = result.per_task[task]
-        values = one.simulated_mean, one.simulated_sem, one.closed_form, one.stopped_form
-        rows.append(row(last.get(task, ""), one.name, *values))
+        errors = result.per_task[task]
+        values = errors.simulated_mean, errors.simulated_sem, errors.closed_form, errors.stopped_form
+        rows.append(row(last.get(task, ""), errors.name, *values))
     total = result.simulated_mean, result.simulated_sem, result.closed_form, result.stopped_form
     return folded_table(headers, [*rows, row("", "sum", *total)], "task", width)
 
@@ -151,13 +151,23 @@ def _score_row(score: RuleScore, result: Comparison) -> Row:
     return name, f"{score.error:.5g}", ratio(score.error, result.best), f"{100 * score.quantile:.1f} %"
 
 
+def plain_table(headers: Sequence[str], rows: Sequence[Row], left: Sequence[str]) -> Table:
+    """A table of whole cells; the columns `left` are text, the others numbers."""
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
+    for header in headers:
+        table.add_column(header, justify="left" if header in left else "right", no_wrap=True)
+    for row in rows:
+        table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
+    return table
+
+
 def folded_table(headers: Sequence[str], rows: Sequence[Row], folded: str, width: int | None) -> Table:
     """Text columns (`folded` and the order) to the left, numbers to the right; only `folded` gives way to `width`."""
     widths = _widths([headers, *rows])
-    place = headers.index(folded)
+    column = headers.index(folded)
     if width is not None:
-        kept = widths[place] - max(0, _total(widths) - width)
-        widths[place] = min(widths[place], max(NARROWEST, kept))
+        size = widths[column] - max(0, _total(widths) - width)
+        widths[column] = min(widths[column], max(NARROWEST, size))
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for header, size in zip(headers, widths, strict=True):
         side = "left" if header in (folded, "order") else "right"

@@ -28,15 +28,15 @@ LINE_EVERY_SECONDS = 60.0
 
 EPILOG = """\
 CONFIG.toml says which data set, network, task sets and orders;
-examples/quick.toml explains the keys. A finished task set is in the store for
-good: the same command goes on after Ctrl-C, a crash or a full disk, and tries
-again what failed. Several processes may share a store; none repeats what
-another does.
+examples/quick.toml explains the keys. A finished task set stays in the store:
+after Ctrl-C, a crash or a full disk the same command continues, and tries
+failed runs again. Several processes may share a store without repeating each
+other's work.
 
 --ray spreads the task sets over the workers of a Ray cluster; the table is the
-same. Alone it starts Ray on this machine and ends it again; --ray auto uses
-the cluster of this machine, --ray ray://HOST:10001 another. docs/scale.md has
-the details.
+same. Without a value it starts Ray on this machine and ends it again; --ray
+auto uses the cluster of this machine, --ray ray://HOST:10001 another. See
+docs/scale.md.
 
 example:
   taskorder run examples/quick.toml

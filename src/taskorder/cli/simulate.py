@@ -41,7 +41,7 @@ def add(commands: Any) -> None:
     parser = commands.add_parser(
         "simulate",
         help="train a linear network in an order and compare with the theory",
-        description="Train a linear network on random tasks in an order, and compare its errors with the theory.",
+        description="Train a linear network on random tasks in an order; compare with the theory.",
         epilog=EPILOG,
     )
     add_table(parser)

@@ -21,8 +21,8 @@ SHOWN_FAILURES = 5
 SHOWN_LETTERS = 200
 
 EPILOG = """\
-It may be asked at any time, while other processes write. Seconds are those
-spent on what is done, compiling included.
+STORE can be read at any time, also while other processes write to it. Seconds
+are the time spent on finished runs, compilation included.
 
 example:
   taskorder status results/quick.sqlite
@@ -45,15 +45,15 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     from taskorder.runs.store import Store
 
     with Store(args.store, create=False) as store:
-        found = store_progress(store, 0 if args.json else SHOWN_FAILURES)
-        rows = [_row(tally) for tally in found.tallies]
-        made = {key: sorted(values - {""}) for key, values in found.made.items()}
+        progress = store_progress(store, 0 if args.json else SHOWN_FAILURES)
+        rows = [_row(tally) for tally in progress.tallies]
+        made = {key: sorted(values - {""}) for key, values in progress.made.items()}
         if args.json:
             return next((code for part in _document(rows, store, made) if (code := write(part))), 0), ""
     lines = [f"{key:<8}{value}" for key, values in made.items() for value in values]
-    lines += [f"failed  {_line(failure)}" for failure in found.failures]
-    if found.num_failures > SHOWN_FAILURES:
-        lines.append(f"        and {found.num_failures - SHOWN_FAILURES} more; --json lists all")
+    lines += [f"failed  {_line(failure)}" for failure in progress.failures]
+    if progress.num_failures > SHOWN_FAILURES:
+        lines.append(f"        and {progress.num_failures - SHOWN_FAILURES} more; --json lists all")
     return 0, page(lambda width: (_table(rows), lines))
 
 
@@ -88,16 +88,12 @@ def _line(failure: Failure) -> str:
 
 
 def _table(rows: list[dict[str, Any]]) -> Table:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
+    from taskorder.cli.render import plain_table
 
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for header in HEADERS:
-        table.add_column(header, justify="left" if header == "config" else "right", no_wrap=True)
+    lines = []
     for row in rows:
         rate = row["network_steps"] / row["seconds"] if row["seconds"] else 0
         numbers = row["done"], row["of"], row["failed"], row["running"]
         shown = *map(str, numbers), f"{row['seconds']:.1f}", f"{row['network_steps']:,}", f"{rate:,.0f}"
-        table.add_row(*map(Text, (row["config"], *shown)))
-    return table
+        lines.append((row["config"], *shown))
+    return plain_table(HEADERS, lines, ("config",))
