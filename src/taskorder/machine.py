@@ -35,9 +35,9 @@ def describe(*packages: str) -> dict[str, Any]:
 
 def cores() -> int:
     """How many threads this process should work with: NPROC, as for XLA, or the cores that it may run on."""
-    said = os.environ.get("NPROC", "")
-    if said.isdecimal() and int(said) > 0:
-        return int(said)
+    limit = os.environ.get("NPROC", "")
+    if limit.isdecimal() and int(limit) > 0:
+        return int(limit)
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -19,13 +19,13 @@ def make_pool(inputs: NDArray[Any] | Array, rows: Sequence[Ints], labels: Sequen
 
     Equal shapes are compiled once: `length` is the least to pad the tasks to.
     """
-    counts = [len(one) for one in rows]
+    counts = [len(task_rows) for task_rows in rows]
     if not counts or min(counts) == 0:
         raise ValueError(f"`rows` must give every task at least one example, got {counts}.")
     n = max(length, *counts)
 
     def padded(parts: Sequence[Ints]) -> NDArray[np.int32]:
-        return np.stack([np.pad(np.asarray(one, np.int32), (0, n - len(one)), mode="wrap") for one in parts])
+        return np.stack([np.pad(np.asarray(part, np.int32), (0, n - len(part)), mode="wrap") for part in parts])
 
     return Pool(
         inputs=jnp.asarray(inputs, np.uint8 if inputs.dtype == np.uint8 else np.float32),

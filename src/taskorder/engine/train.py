@@ -82,12 +82,12 @@ def shuffles(keys: Array, tasks: Array, pool: Pool, epoch: Array, batch_size: in
     """
     n = pool.rows.shape[1] // batch_size * batch_size
 
-    def one(key: Array, count: Array) -> Array:
+    def shuffle(key: Array, count: Array) -> Array:
         noise = jax.random.uniform(jax.random.fold_in(key, epoch), (pool.rows.shape[1],))
         places = jnp.arange(pool.rows.shape[1])
         return jnp.argsort(jnp.where(places < count, noise, 2.0))[:n]
 
-    order = jax.vmap(one)(keys, pool.counts[tasks])
+    order = jax.vmap(shuffle)(keys, pool.counts[tasks])
     return order.reshape(len(tasks), -1, batch_size).swapaxes(0, 1)
 
 

@@ -1,7 +1,7 @@
 """All results of a config as two small files for a repository: NAME.csv.gz with the numbers, NAME.json with the rest.
 
 The table has a row for each set, seed, network and task. `table` says where a row comes from: orders, where `network`
-is a beginning like 2.0.1, or the name of a similarity, where it is the task that the network has learned. Read back,
+is a prefix like 2.0.1, or the name of a similarity, where it is the task that the network has learned. Read back,
 the results equal those in the store.
 """
 
@@ -54,10 +54,10 @@ def write_archive(path: Path, store: Store) -> int:
     with run_index(store, KIND) as runs:
         first = _alike(runs)
         with whole_file(description_path(path)) as about, whole_file(path) as part:
-            kept = Archive(_settings(first), first.inputs, first.device, first.version, [])
+            archive = Archive(_settings(first), first.inputs, first.device, first.version, [])
             lines = closing(_write_table(part, store, runs))
             with open(about, "w", encoding="utf-8") as words, lines as described:
-                words.write(_compact(kept._asdict()).removesuffix("]}"))
+                words.write(_compact(archive._asdict()).removesuffix("]}"))
                 for number, run in enumerate(described):
                     words.write(f"{',' if number else ''}{_compact(run)}")
                 words.write("]}\n")
@@ -65,15 +65,15 @@ def write_archive(path: Path, store: Store) -> int:
 
 
 def _alike(runs: RunIndex) -> Entry:
-    """The first run; an error where others differ from it in what is said once for all."""
+    """The first run; an error where others differ from it in what the archive states once."""
     first = next(iter(runs), None)
     if first is None:
         raise ValueError("`store` must hold finished runs of `taskorder run`, got none.")
-    said_once: dict[str, Callable[[Entry], Any]] = {
+    shared: dict[str, Callable[[Entry], Any]] = {
         "config": _settings, "data": attrgetter("inputs"), "device": attrgetter("device"),
     }  # fmt: skip
-    different = {name for entry in runs for name, of in said_once.items() if of(entry) != of(first)}
-    for name in said_once:
+    different = {name for entry in runs for name, of in shared.items() if of(entry) != of(first)}
+    for name in shared:
         if name in different:
             raise ValueError(f"`store` must hold runs of one {name}, got several. Use a store of its own for each.")
     return first
@@ -112,15 +112,15 @@ def description_path(path: Path) -> Path:
 def read_archive(path: Path) -> Archive:
     """What NAME.json says."""
     try:
-        kept = Archive(**json.loads(path.read_text(encoding="utf-8-sig")))
+        archive = Archive(**json.loads(path.read_text(encoding="utf-8-sig")))
     except (TypeError, ValueError, RecursionError) as problem:
         raise ValueError(f"`{path}` must describe a table of runs, got {problem}.") from None
-    texts = kept.inputs, kept.device, kept.version
-    if not (isinstance(kept.settings, dict) and isinstance(kept.runs, list) and all(map(_is_run, kept.runs))):
+    texts = archive.inputs, archive.device, archive.version
+    if not (isinstance(archive.settings, dict) and isinstance(archive.runs, list) and all(map(_is_run, archive.runs))):
         raise ValueError(f"`{path}` must describe runs by set and seed, got others. Get the file again.")
-    if not all(isinstance(text, str) and text.isprintable() for text in texts) or not _is_finite(kept.settings):
+    if not all(isinstance(text, str) and text.isprintable() for text in texts) or not _is_finite(archive.settings):
         raise ValueError(f"`{path}` must have texts and finite numbers, got others. Get the file again.")
-    return kept
+    return archive
 
 
 def _is_run(run: Any) -> bool:
@@ -143,14 +143,14 @@ def _is_finite(settings: Mapping[str, Any]) -> bool:
 
 def load_archive(path: Path, store: Store) -> int:
     """Put the runs of NAME.json and NAME.csv.gz that the store lacks into it; how many they were."""
-    kept = read_archive(path)
-    missing = {spec.digest for spec in store.missing(kept.specs)}
+    archive = read_archive(path)
+    missing = {spec.digest for spec in store.missing(archive.specs)}
     if not missing:
         return 0
-    results = _results(path.with_name(f"{path.stem}.csv.gz"), kept)
-    for spec, run, result in zip(kept.specs, kept.runs, results, strict=True):
+    results = _results(path.with_name(f"{path.stem}.csv.gz"), archive)
+    for spec, run, result in zip(archive.specs, archive.runs, results, strict=True):
         if spec.digest in missing:
-            store.put([spec], [result], run["seconds"], inputs=kept.inputs, device=kept.device)
+            store.put([spec], [result], run["seconds"], inputs=archive.inputs, device=archive.device)
     return len(missing)
 
 
@@ -170,13 +170,13 @@ def _rows(result: Mapping[str, Any]) -> Iterator[list[Any]]:
                 ]
 
 
-def _results(path: Path, kept: Archive) -> list[dict[str, Any]]:
+def _results(path: Path, archive: Archive) -> list[dict[str, Any]]:
     results: dict[tuple[int, int], dict[str, Any]] = {
         (run["set"], run["seed"]): {
             "task_set": run["task_set"], "network_steps": run["network_steps"],
             "beginnings": [], **{name: [] for name in SCORES}, "similarities": {},
         }
-        for run in kept.runs
+        for run in archive.runs
     }  # fmt: skip
     try:
         with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
@@ -187,9 +187,9 @@ def _results(path: Path, kept: Archive) -> list[dict[str, Any]]:
                 _put(results[int(number), int(seed)], table, network, int(task), cells)
     except (OSError, EOFError, zlib.error, LookupError, ValueError, StopIteration, csv.Error) as problem:
         raise ValueError(f"`{path}` must be a table written by `taskorder export --whole`, got {problem!r}.") from None
-    found = next(filter(None, map(misfit, results.values())), "")
-    if found or len(results) < len(kept.runs):
-        raise ValueError(f"`{path}` must hold whole runs, got {found or 'one of them twice'}. Get the file again.")
+    damage = next(filter(None, map(misfit, results.values())), "")
+    if damage or len(results) < len(archive.runs):
+        raise ValueError(f"`{path}` must hold whole runs, got {damage or 'one of them twice'}. Get the file again.")
     return list(results.values())
 
 

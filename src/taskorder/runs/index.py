@@ -11,18 +11,18 @@ from taskorder.runs.results import config_key
 from taskorder.runs.store import Entry, Store
 from taskorder.runs.store_file import StoreError, scratch
 
-PLACES = "create table runs (config integer not null, number integer not null, seed integer not null, digest not null)"
+SCHEMA = "create table runs (config integer not null, number integer not null, seed integer not null, digest not null)"
 LARGEST = 2**63 - 1
 
 
 class RunIndex:
-    """The list; it can be gone through again and again."""
+    """The finished runs of a store, in order; it can be iterated over repeatedly."""
 
-    def __init__(self, store: Store, places: sqlite3.Connection, configs: dict[str, int]) -> None:
-        self._store, self._places, self._configs = store, places, configs
+    def __init__(self, store: Store, rows: sqlite3.Connection, configs: dict[str, int]) -> None:
+        self._store, self._rows, self._configs = store, rows, configs
 
     def __len__(self) -> int:
-        return int(self._places.execute("select count(*) from runs").fetchone()[0])
+        return int(self._rows.execute("select count(*) from runs").fetchone()[0])
 
     def __iter__(self) -> Iterator[Entry]:
         """By kind and settings, set and seed."""
@@ -35,17 +35,17 @@ class RunIndex:
 
     def set_range(self) -> tuple[int, int]:
         """The smallest and the largest number of a set."""
-        low, high = self._places.execute("select min(number), max(number) from runs").fetchone()
+        low, high = self._rows.execute("select min(number), max(number) from runs").fetchone()
         return low, high
 
     def setting_names(self) -> list[str]:
         """The settings of all runs, in the order in which they first come."""
-        found = (json.loads(text)[1] for text in sorted(self._configs))
-        return list(dict.fromkeys(name for others in found for name in sorted({*others, "set", "seed"})))
+        configs = (json.loads(text)[1] for text in sorted(self._configs))
+        return list(dict.fromkeys(name for settings in configs for name in sorted({*settings, "set", "seed"})))
 
     def _entries(self, where: str, value: int) -> Iterator[Entry]:
         query = f"select digest from runs where {where} order by config, number, seed, digest"
-        for (digest,) in self._places.execute(query, (value,)):
+        for (digest,) in self._rows.execute(query, (value,)):
             entry = self._store.entry(digest)
             if entry is None:
                 raise StoreError(f"`store` must keep its runs while they are read, got {self._store.path} without one.")
@@ -56,13 +56,13 @@ class RunIndex:
 def run_index(store: Store, kind: str) -> Iterator[RunIndex]:
     """The finished runs whose kind begins with `kind`."""
     configs: dict[str, int] = {}
-    with scratch(PLACES) as places:
-        places.executemany("insert into runs values (?, ?, ?, ?)", _places_of(store, kind, configs))
-        places.execute("create index by_place on runs (config, number, seed, digest)")
-        yield RunIndex(store, places, configs)
+    with scratch(SCHEMA) as rows:
+        rows.executemany("insert into runs values (?, ?, ?, ?)", _index_rows(store, kind, configs))
+        rows.execute("create index by_set on runs (config, number, seed, digest)")
+        yield RunIndex(store, rows, configs)
 
 
-def _places_of(store: Store, kind: str, configs: dict[str, int]) -> Iterator[tuple[int, int, int, str]]:
+def _index_rows(store: Store, kind: str, configs: dict[str, int]) -> Iterator[tuple[int, int, int, str]]:
     """Where each run stands; `configs` numbers the settings as they come."""
     for entry in store.each_entry():
         if entry.kind.startswith(kind):

@@ -34,8 +34,8 @@ def run_result(store: Store, entry: Entry, needed: Sequence[str] = SCORES) -> di
     return result
 
 
-def _damaged(store: Store, found: str) -> StoreError:
-    return StoreError(f"`store` must hold runs as `taskorder run` writes them, got {found} in {store.path}.")
+def _damaged(store: Store, problem: str) -> StoreError:
+    return StoreError(f"`store` must hold runs as `taskorder run` writes them, got {problem} in {store.path}.")
 
 
 def misfit(result: Any, needed: Sequence[str] = SCORES) -> str:

@@ -137,7 +137,7 @@ def _checked(key: str, value: Any, kind: Any) -> Any:
         return str(value)
     if kind is float and type(value) is int:
         return number(value)
-    if kind not in (str, int, float, bool) and isinstance(value, list) and all(type(one) is str for one in value):
+    if kind not in (str, int, float, bool) and isinstance(value, list) and all(type(text) is str for text in value):
         return tuple(value)
     if type(value) is not kind:
         raise ValueError(f"`{key}` must be {KINDS[kind]}, got {value!r}.")

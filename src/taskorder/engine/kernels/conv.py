@@ -74,8 +74,8 @@ def _patch(x_ref, pixel, u, place, low, high, side, depth):
     inside = (row >= 0) & (row < 2 * side) & (column >= 0) & (column < 2 * side * depth)
     inside &= (place >= low) & (place < high)
     at = jnp.where(inside, (image * 2 * side + row) * (2 * side * depth) + column, 0)
-    found = plt.load(x_ref.at[at], mask=inside, other=jnp.zeros((), x_ref.dtype))
-    return found.astype(jnp.int32).astype(jnp.float32)
+    values = plt.load(x_ref.at[at], mask=inside, other=jnp.zeros((), x_ref.dtype))
+    return values.astype(jnp.int32).astype(jnp.float32)
 
 
 def _first_kernel(x_ref, w_ref, b_ref, o_ref, bits_ref, *, tile, side, depth, pad, scale):
@@ -193,7 +193,7 @@ def _conv_kernel(x_ref, w_ref, b_ref, o_ref, bits_ref, *, tile, side):
         return tuple(sums)
 
     sums = lax.fori_loop(0, 3, body, (jnp.zeros((tile, out), jnp.float32),) * 4)
-    o_ref[...], bits_ref[...] = relu_pool([one + b_ref[...][None, :] for one in sums])
+    o_ref[...], bits_ref[...] = relu_pool([total + b_ref[...][None, :] for total in sums])
 
 
 def _conv_dx_kernel(d_ref, bits_ref, w_ref, dx_ref, *, tile, side):
