@@ -55,6 +55,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(built):
     }
     info = {name for name in names if name.startswith(f"taskorder-{taskorder.__version__}.dist-info/")}
     assert set(names) - info == wanted
+    assert [name for name in names if "reproduction" in name] == []
     assert {"taskorder/py.typed", "taskorder/data/demo.csv", "taskorder/report/static/page.css"} <= wanted
     assert "taskorder/explorer/static/index.html" in wanted
     assert any(name.endswith("licenses/LICENSE") for name in info)
