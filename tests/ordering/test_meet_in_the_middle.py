@@ -5,10 +5,10 @@ from hypothesis import strategies as st
 
 from taskorder import ring
 from taskorder.ordering.clock import Clock
-from taskorder.ordering.kernels.half_orders import beginnings, endings
+from taskorder.ordering.kernels.half_orders import endings, prefixes
 from taskorder.ordering.kernels.vector_pairs import best_pair, measure, moments
 from taskorder.ordering.listing import all_errors
-from taskorder.ordering.meet_in_the_middle import Middle, balance, beginning_sets, prove_by_halves
+from taskorder.ordering.meet_in_the_middle import Middle, balance, prefix_sets, prove_by_halves
 from taskorder.ordering.optimum import best_listed
 
 from .questions import correlation, questions
@@ -63,13 +63,13 @@ def test_symmetric_sets_are_searched_once():
     proof = prove_by_halves(problem, np.arange(9), Clock(60))
     assert proof.error == pytest.approx(float(all_errors(problem).min()), rel=1e-9)
     rotations = (np.arange(9) + np.arange(1, 9)[:, None]) % 9
-    assert len(beginning_sets(problem.precedes, rotations, 5)) == 14  # 126 sets, none with a rotation onto itself
+    assert len(prefix_sets(problem.precedes, rotations, 5)) == 14  # 126 sets, none with a rotation onto itself
 
 
 def test_sets_keep_what_must_come_first():
     precedes = np.zeros((4, 4), bool)
     precedes[0, 1] = precedes[2, 3] = True
-    assert beginning_sets(precedes, np.zeros((0, 4), np.int64), 2).tolist() == [0b0011, 0b0101, 0b1100]
+    assert prefix_sets(precedes, np.zeros((0, 4), np.int64), 2).tolist() == [0b0011, 0b0101, 0b1100]
 
 
 def test_the_answer_does_not_depend_on_the_number_of_threads(monkeypatch):
@@ -141,11 +141,11 @@ def test_the_best_pair_is_the_least_of_all(seed, first, second, dim, spread):
 def test_beginnings_times_endings_are_errors_and_norms_bound_them(size, seed):
     problem = problem_of(correlation(size, seed), output=correlation(size, seed + 1, rank=3))
     middle = Middle.of(problem, problem.precedes)
-    mask = int(beginning_sets(problem.precedes, np.zeros((0, size), np.int64), middle.early)[seed % 4])
+    mask = int(prefix_sets(problem.precedes, np.zeros((0, size), np.int64), middle.early)[seed % 4])
     value, x, early, y, late = middle.buffers()
     inside = ((mask >> np.arange(size)) & 1).astype(bool)
     S, T = np.flatnonzero(inside), np.flatnonzero(~inside)
-    num = beginnings(problem.e, middle.gram, middle.pull, problem.C, problem.G, middle.before, S, T, value, x, early)
+    num = prefixes(problem.e, middle.gram, middle.pull, problem.C, problem.G, middle.before, S, T, value, x, early)
     other_num = endings(problem.C, problem.G, middle.after, T, y, late)
     assert (num, other_num) == (len(value), len(y))
     x, y = x[:, middle.columns], y[:, middle.columns]

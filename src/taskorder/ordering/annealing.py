@@ -50,16 +50,16 @@ class Walker:
 
     def cycle(self, members: Ints, steps: int, hot: float) -> None:
         """Anneal `members` with `steps` moves each and descend; undo it if the error rose."""
-        kept = self.state
-        self.state = kept.copy()
+        before = self.state
+        self.state = before.copy()
         self.cost += 0.5 * self.problem.size**2 + 1e5
         self.walk(members, steps * len(members), hot, COOLING * hot)
         self.walk(members, 3 * len(members), 0.0, 0.0)
-        least = min(kept.error, self.state.error)
+        least = min(before.error, self.state.error)
         if self.best < least - 1e-9 * abs(least):
             self.reset(self.best_order)
-        elif self.state.error < kept.error and self.problem.size <= MAX_FRESH:
+        elif self.state.error < before.error and self.problem.size <= MAX_FRESH:
             self.reset(self.state.order)
-        if not self.state.error <= kept.error:
-            self.state = kept
+        if not self.state.error <= before.error:
+            self.state = before
         self.best = self.state.error

@@ -175,10 +175,10 @@ class BeamFromFront:
     def gather(self) -> None:
         """Keep only the partial orders with the same tasks as the best one."""
         best = int(np.argmin(self.beam.bound[: self.count]))
-        kept = np.flatnonzero(self.beam.key[: self.count] == self.beam.key[best])
+        same = np.flatnonzero(self.beam.key[: self.count] == self.beam.key[best])
         for table in self.beam:
-            table[: len(kept)] = table[kept]
-        self.count = len(kept)
+            table[: len(same)] = table[same]
+        self.count = len(same)
 
     def run(self) -> Ints | None:
         """The best order; None when time ran out."""

@@ -18,7 +18,7 @@ INTERVAL = 0.1
 
 
 class Clock:
-    """Counts seconds, passes progress to the watcher, and remembers whether that one asked for an end.
+    """Counts seconds, passes progress to the watcher, and remembers whether the watcher asked for an end.
 
     unit: what the watcher wants to see for 1; negative when the search minimizes minus the error.
     """

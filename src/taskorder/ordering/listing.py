@@ -24,11 +24,11 @@ def all_orders(num_tasks: int) -> Ints:
 
 
 def order_at(rank: int, num_tasks: int) -> Ints:
-    """The order at one place of the lexicographic list."""
+    """The order at one rank of the lexicographic list."""
     left, order = list(range(num_tasks)), []
     for size in range(num_tasks, 0, -1):
-        place, rank = divmod(rank, math.factorial(size - 1))
-        order.append(left.pop(place))
+        position, rank = divmod(rank, math.factorial(size - 1))
+        order.append(left.pop(position))
     return np.array(order, np.int64)
 
 

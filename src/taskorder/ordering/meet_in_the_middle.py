@@ -48,7 +48,7 @@ def prove_by_halves(problem: Problem, start: Ints, clock: Clock, floor: float = 
         return _listed(problem, order, best)
     precedes, images = symmetries(problem)
     middle = Middle.of(problem, precedes)
-    sets = beginning_sets(precedes, images, middle.early)
+    sets = prefix_sets(precedes, images, middle.early)
     nodes, at = 0, 0
     with ThreadPoolExecutor(cores()) as threads:
         while at < len(sets):
@@ -66,7 +66,7 @@ def prove_by_halves(problem: Problem, start: Ints, clock: Clock, floor: float = 
     return Proof(order, best, best, nodes)
 
 
-def beginning_sets(precedes: np.ndarray, images: Ints, size: int) -> Ints:
+def prefix_sets(precedes: np.ndarray, images: Ints, size: int) -> Ints:
     """Bit masks of the sets of `size` tasks that may come first, one of each class of equivalent sets."""
     n = len(precedes)
     chosen = np.array(list(itertools.combinations(range(n), size)), np.int64)
@@ -113,7 +113,7 @@ class Middle:
 
     @property
     def early(self) -> int:
-        """Tasks in the beginning. The ending is never the longer half: a row of numbers grows with its square."""
+        """Tasks in the prefix. The ending is never the longer half: a row of numbers grows with its square."""
         return self.problem.size - self.problem.size // 2
 
     @property
@@ -143,7 +143,7 @@ class Middle:
         inside = (mask >> np.arange(problem.size)) & 1
         S, T = np.flatnonzero(inside), np.flatnonzero(1 - inside)
         value, x, early, y, late = self.buffers()
-        num = half_orders.beginnings(
+        num = half_orders.prefixes(
             problem.e, self.gram, self.pull, problem.C, problem.G, self.before, S, T, value, x, early
         )
         other_num = half_orders.endings(problem.C, problem.G, self.after, T, y, late)

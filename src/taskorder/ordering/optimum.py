@@ -52,13 +52,13 @@ def _minimize_apart(parts: list[Problem], seed: int, clock: Clock) -> list[Proof
         if own.cut and not proofs[-1].complete:
             cut.append(number)
     clock.cut = False  # what was cut short goes on
-    for place, number in enumerate(cut):
+    for number_done, number in enumerate(cut):
         if clock.left > 0:
             known = proofs[number]
-            found = _minimize_part(parts[number], seed, clock.share(1 / (len(cut) - place)), clock.limit)
-            best = min(found, known, key=lambda proof: proof.error)
-            bound = min(best.error, max(found.bound, known.bound))
-            proofs[number] = replace(best, bound=bound, nodes=found.nodes + known.nodes)
+            longer = _minimize_part(parts[number], seed, clock.share(1 / (len(cut) - number_done)), clock.limit)
+            best = min(longer, known, key=lambda proof: proof.error)
+            bound = min(best.error, max(longer.bound, known.bound))
+            proofs[number] = replace(best, bound=bound, nodes=longer.nodes + known.nodes)
     return proofs
 
 

@@ -92,11 +92,11 @@ def sweep(problem: Problem, order: Ints, edges: list[int], improve: Callable[[Pr
             G=0.5 * (folded + folded.T),
             precedes=np.ascontiguousarray(problem.precedes[np.ix_(order[W], order[W])]),
         )
-        places = improve(block)
-        if places is None:
+        positions = improve(block)
+        if positions is None:
             break
-        new[W] = order[W][places]
-        for j in start + places:
+        new[W] = order[W][positions]
+        for j in start + positions:
             v = r[:, j].copy()
             e -= float(v @ (2 * h[:, j] - v * G[j, j]))
             r -= np.outer(v, C[j])

@@ -233,12 +233,12 @@ class Search:
         elif arm.kind == "cross":
             other = self.walkers[self.rng.integers(len(self.walkers))]
             group = self.members(Arm(("near", "stretch")[self.rng.integers(2)], arm.size, 0), walker)
-            kept = walker.state
-            walker.reset(crossed(kept.order, kept.pos, other.state.pos, group, self.problem.precedes))
+            before = walker.state
+            walker.reset(crossed(before.order, before.pos, other.state.pos, group, self.problem.precedes))
             walker.walk(np.arange(n), 2 * n, 0.0, 0.0)
             walker.cycle(group, SHORT, level)
-            if not walker.state.error <= kept.error:
-                walker.state = kept
+            if not walker.state.error <= before.error:
+                walker.state = before
         else:
             walker.cycle(self.members(arm, walker), steps, level)
 
@@ -254,7 +254,7 @@ class Search:
         return self.rng.permutation(n)[: arm.size]
 
     def sweep(self, arm: Arm, walker: Walker, improve: Callable[[Problem], Ints]) -> None:
-        """Improve the blocks of an order, cut at random places, from first to last."""
+        """Improve the blocks of an order, cut at random positions, from first to last."""
         from taskorder.ordering.order_state import sweep
 
         n = self.problem.size
@@ -282,8 +282,8 @@ class Search:
 
         order, cost = beam_from_front(block, width, self.rng.uniform(0.9, 1.3), self.clock)
         walker.cost += cost
-        kept = np.arange(block.size)
-        return order if order is not None and block.error(order) < block.error(kept) else kept
+        present = np.arange(block.size)
+        return order if order is not None and block.error(order) < block.error(present) else present
 
     def solve(self, block: Problem, walker: Walker, nodes: int) -> Ints:
         """A block by branch and bound with at most `nodes` nodes."""
@@ -306,7 +306,7 @@ class Search:
 
 
 def crossed(order: Ints, pos: Ints, other: Ints, group: Ints, precedes: np.ndarray) -> Ints:
-    """`order` with the tasks of `group` at the places that they have in `other`, as far as `precedes` allows."""
+    """`order` with the tasks of `group` at the positions that they have in `other`, as far as `precedes` allows."""
     key = pos.astype(float)
     key[group] = other[group]
     if precedes.any():

@@ -32,14 +32,14 @@ def symmetries(problem: Problem) -> tuple[Bools, Ints]:
 def _twins(tables: Floats, labels: Ints) -> Bools:
     """(n, n) bool, strictly upper: True where swapping two tasks leaves all tables unchanged."""
     n = len(labels)
-    found = np.zeros((n, n), bool)
+    twins = np.zeros((n, n), bool)
     for i in range(n):
         for j in (np.flatnonzero(labels[i + 1 :] == labels[i]) + i + 1).tolist():
             swap = np.arange(n)
             swap[[i, j]] = j, i
             swapped = tables[:, swap][:, :, swap]
-            found[i, j] = bool((np.abs(swapped - tables)[:, [i, j]] <= SAME).all())
-    return found
+            twins[i, j] = bool((np.abs(swapped - tables)[:, [i, j]] <= SAME).all())
+    return twins
 
 
 def _relabelings(tables: Floats, labels: Ints, ordered: Bools) -> Ints:

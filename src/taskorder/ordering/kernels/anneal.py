@@ -30,7 +30,7 @@ def draw(state):
 def walk(steps, hot, cold, members, error, order, pos, v, f, C, A, Phi, precedes, best_order, best, random):
     """`steps` heat-bath moves while the temperature falls from `hot` to `cold` (0: descent); gives (error, best, cost).
 
-    A step draws a task of `members`, prices its places, and draws one with probability proportional to
+    A step draws a task of `members`, prices its positions, and draws one with probability proportional to
     exp(-error / temperature). best_order is overwritten by the first order with an error below `best`, and so on.
     """
     n = len(order)

@@ -51,8 +51,9 @@ def beam_both_ends(e0, r0, h0, C0, G0, precedes, width, side, best, best_order):
         for j in range(n):
             C[0, i, j], G[0, i, j] = C0[i, j], G0[i, j]
     count = 1
-    for m in range(n, 1, -1):
-        found = 0
+    for m in range(n, 1, -1):  # open tasks
+        # Price the children of every partial order at both ends, and take those of the end with fewer below `best`.
+        num_children = 0
         for b in range(count):
             bound = e[b]
             for j in range(m):
@@ -83,12 +84,17 @@ def beam_both_ends(e0, r0, h0, C0, G0, precedes, width, side, best, best_order):
             for j in range(m):
                 rise = front[j] if forward else back[j]
                 if rise < cut:
-                    price[found], parent[found], choice[found], at_front[found] = bound + rise, b, j, forward
-                    found += 1
-        rank = np.argsort(price[:found])
+                    price[num_children], parent[num_children], choice[num_children], at_front[num_children] = (
+                        bound + rise,
+                        b,
+                        j,
+                        forward,
+                    )
+                    num_children += 1
+        # Keep the cheapest children; their states go into the second arrays, which then trade places with the first.
+        rank = np.argsort(price[:num_children])
         count, last = 0, -NEVER
-        for place in range(found):
-            c = rank[place]
+        for c in rank:
             if count == width:
                 break
             if abs(price[c] - last) <= 1e-12 * abs(last):  # most likely the mirror image of the one before

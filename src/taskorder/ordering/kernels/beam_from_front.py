@@ -23,11 +23,11 @@ def _add(row, x, other):
 
 
 @njit(fastmath=True, error_model="numpy")
-def _dot(one, other):
+def _dot(row, other):
     """The sum of their products."""
     total = 0.0
-    for s in range(len(one)):
-        total += one[s] * other[s]
+    for s in range(len(row)):
+        total += row[s] * other[s]
     return total
 
 

@@ -1,11 +1,15 @@
-"""The lower bound behind branch and bound: compiled kernels, arrays in and out.
+"""The lower bound behind branch and bound. Every other module refers to this statement of it.
 
-The residuals v of every completion obey v (C + I) v^T / 2 = r.v, so for any multiplier lam that makes
-K = G + (lam/2)(C + I) positive definite, with b = h + (lam/2) r and x = K^-1 b,
+The state of a partial order (problem.py) is its error e and, for the open tasks, the residuals r, h = r W C, C and
+G = C W C. If v_j is the residual of task j when it is learned, completing the order leaves the error
+e - 2 h.v + v G v^T. Every completion obeys (1/2) v (C + I) v^T = r.v, for any symmetric C with unit diagonal. With a
+multiplier lam on this identity, K = G + (lam/2)(C + I) positive definite, b = h + (lam/2) r and x = K^-1 b,
 
     bound(lam) = e - b K^-1 b
 
-is below every completion. Fixing j first (v_j = r_j) raises it by at least (r_j - x_j)^2 / (K^-1)_jj, fixing l last
+is below the error of every completion. It is concave in lam; Newton's step is lam += 2 q / (s K^-1 s) with
+s = (C + I) x - r and q = x (C + I) x / 2 - r.x. lam = 0 is plain least squares.
+ Fixing j first (v_j = r_j) raises it by at least (r_j - x_j)^2 / (K^-1)_jj, fixing l last
 (C_l.v = r_l) by at least (r_l - C_l.x)^2 / (C_l K^-1 C_l): one factorization prices the children of both ends. (Pricing
 pairs of ends saves a tenth of the nodes and costs half as much again.) With a general output similarity each row of r
 has its own multiplier and the bounds add.
@@ -156,7 +160,7 @@ def better_row_bound(r, h, C, G, m, lam, step, part, X, K, x):
 def price_children(r, C, m, X, x, front, back, enough, work):
     """Add to front[j] and back[j] how much fixing j first or last raises this row's bound; work: (2, w) scratch.
 
-    The ending costs most of the time: it is left out when at most one beginning stays below `enough`.
+    The ending costs most of the time: it is left out when at most one task to come first stays below `enough`.
     """
     w, size, gap = C.shape[1], work[0], work[1]
     for at in range(0, m, WIDTH):

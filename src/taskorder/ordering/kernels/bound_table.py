@@ -1,7 +1,7 @@
 """What the nodes that have the same tasks open share, kept in a table: compiled kernels, arrays in and out.
 
 The matrices behind the bound of bound.py depend on which tasks are open and on the fixed ending, not on the order of
-the beginning. With them in a table, the prices of a node cost two products of a matrix and a vector.
+the prefix. With them in a table, the prices of a node cost two products of a matrix and a vector.
 
 An entry for m open tasks, in ascending order, with w = 8 blocks(m): the multiplier, the share by which rounding may
 have spoiled the bound (negative: no bound), then 1 / M_jj and 1 / (C M C)_jj in w places each, then M, M C and C.

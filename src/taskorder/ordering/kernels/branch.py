@@ -14,7 +14,7 @@ from taskorder.ordering.kernels.bound import NEVER, better_row_bound, row_bound
 from taskorder.ordering.kernels.end_prices import SPOILED, fewest, foresee, meet, promise, rises, room, survey
 from taskorder.ordering.kernels.jit import njit
 from taskorder.ordering.kernels.simd import padded
-from taskorder.ordering.kernels.steps import finish, fix_last, keep_best, learn_first, more_room
+from taskorder.ordering.kernels.steps import finish, fix_last, keep_best, learn_first, leave_open, more_room
 from taskorder.ordering.kernels.task_multipliers import pays, tighten
 
 RETUNE, RETUNE_SMALL, SMALL = 0.1, 0.5, 8
@@ -67,6 +67,7 @@ def branch(
     left, bounds = np.zeros((len(starts) + n * n, n + 2), np.int8), np.zeros(len(starts) + n * n)
     one, num_left, nodes = np.uint64(1), 0, 0
     goal = best - relative * abs(best) - absolute
+    # State 0 is the whole problem; state d is what d fixed tasks leave open.
     e[0] = e0
     for i in range(n):
         keep[0, i] = i
@@ -90,6 +91,7 @@ def branch(
         free = (one << np.uint64(n)) - one
         for i in range(n):
             order[i] = starts[q, i + 2]
+        # Fix the tasks of this start: first those at its front, then those at its back.
         for d in range(top):
             a = order[d] if d < begun else order[n - 1 - (d - begun)]
             j = 0
@@ -100,6 +102,7 @@ def branch(
             else:
                 fix_last(j, n - d, d, e, r, h, C, G, keep)
             free ^= one << np.uint64(a)
+        # Relabelings that move a task of the prefix no longer say anything about what comes next.
         num_active[top] = 0
         for i in range(symmetry.shape[0]):
             moved = False
@@ -141,6 +144,7 @@ def branch(
                     known, news, low = solid[depth], not solid[depth], bound[depth] if solid[depth] else e[depth]
                     pass_on = known and forced[depth]  # with one child to go to, the bound can be raised there
                     solid[depth] = True
+                    # Tune the multiplier of each row of r where that promises enough; a first node has no bound yet.
                     for row in range(0 if pass_on else k):
                         here = at[depth] + row * room(m)
                         if known:
@@ -176,6 +180,7 @@ def branch(
                         for row in range(k):
                             lam0[row] = lam[top, row]
                     bound[depth] = low
+                    # One multiplier a task instead of one for all: dearer, so only where it has paid so far.
                     if k == 1 and solid[depth] and not pass_on and low < goal and pays(m, tally):
                         for i in range(m):
                             x[i] = r[depth, 0, i] - gap[depth, 0, 0, i]
@@ -203,6 +208,7 @@ def branch(
                             many += back[depth, j] < cut
                             sum_front += min(front[depth, j], cut)
                             sum_back += min(back[depth, j], cut)
+                        # Branch on the end that leaves fewer children, or the dearer ones.
                         at_front[depth] = few < many or (few == many and sum_front >= sum_back)
                         for j in range(m):
                             rise = front[depth, j] if at_front[depth] else back[depth, j]
@@ -227,7 +233,7 @@ def branch(
                 solid[d], bound[d] = solid[depth], bound[depth]
                 for row in range(k):
                     solid[d] &= size[depth, row, end, j] > SPOILED * scale[depth, row, end, j]
-                if solid[d]:
+                if solid[d]:  # else rounding spoiled the child's bound, which is then computed from scratch
                     for row in range(k):
                         rise = gap[depth, row, end, j] ** 2 / size[depth, row, end, j]
                         bound[d] += rise
@@ -236,7 +242,7 @@ def branch(
                         here = at[depth] + row * room(m)
                         foresee(end, j, m, depth, row, r, C, S, here, gap, size, scale, front, back)
                     left_over = fewest(m - 1, d, front, back, goal - bound[d])
-                    if left_over == 0:
+                    if left_over == 0:  # no grandchild is below the goal: the child need not be entered
                         continue
                     forced[d] = left_over == 1
                 a = keep[depth, j]
@@ -276,13 +282,7 @@ def branch(
                     a = order[n - ended]
                     ended -= 1
                 free |= one << np.uint64(a)
-        for d in range(depth, top - 1, -1):
-            for t in range(turn[d], count[d]):
-                if price[d, t] < goal:
-                    order[ends[d, 0] if at_front[d] else n - 1 - ends[d, 1]] = keep[d, child[d, t]]
-                    for i in range(n):
-                        left[num_left, i + 2] = order[i]
-                    left[num_left, 0], left[num_left, 1] = ends[d, 0] + at_front[d], ends[d, 1] + (not at_front[d])
-                    bounds[num_left] = price[d, t]
-                    num_left += 1
+        num_left = leave_open(
+            depth, top, goal, turn, count, price, child, at_front, ends, keep, order, left, bounds, num_left
+        )
     return best, nodes, left[:num_left], bounds[:num_left]

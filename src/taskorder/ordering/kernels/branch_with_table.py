@@ -13,7 +13,7 @@ from taskorder.ordering.kernels.bound import NEVER
 from taskorder.ordering.kernels.bound_table import fertile, find, make_room, price_first, price_last, promise, tabulate
 from taskorder.ordering.kernels.jit import njit
 from taskorder.ordering.kernels.simd import WIDTH, add_product, load, padded, splat, store
-from taskorder.ordering.kernels.steps import finish, keep_best, more_room
+from taskorder.ordering.kernels.steps import finish, keep_best, leave_open, more_room
 
 RETUNE = 0.4
 """A new multiplier is worth a new entry when it promises this share of what the bound lacks."""
@@ -71,7 +71,7 @@ def branch_with_table(
 ):  # fmt: skip
     """As `branch` of branch.py, for one row of r.
 
-    table, keys, places, filled: the memory, for this problem only: flat numbers, (z, 3) uint64 and (z,) int64 with z a
+    table, keys, places, filled: the table, for this problem only: flat numbers, (z, 3) uint64 and (z,) int64 with z a
     power of two, and (3,) counts: entries and numbers in use, entries ever made. At first `places` is -1 and `filled` 0
     everywhere; when there is no room, all is forgotten.
     """
@@ -117,6 +117,7 @@ def branch_with_table(
         ends[0, 0], ends[0, 1], num_active[0], lam[0], floor[0] = 0, 0, symmetry.shape[0], lam0, floors[q]
         for i in range(symmetry.shape[0]):
             active[0, i] = i
+        # The fixed tasks of this start are replayed first, without pricing; below `top` nodes are entered and priced.
         while True:
             m = n - depth
             if entering:
@@ -135,6 +136,7 @@ def branch_with_table(
                         best, goal = value, value - relative * abs(value) - absolute
                         keep_best(order, ends[depth, 0], tail, m, best_order)
                 else:
+                    # Longer endings do not fit into a key: their entry is written anew each time, at the table's start.
                     mask, u, v, at = free[depth], tail_key[depth, 0], tail_key[depth, 1], 0
                     if ends[depth, 1] <= MAX_ENDED:
                         at = places[find(mask, u, v, keys, places)]
@@ -174,22 +176,23 @@ def branch_with_table(
                         if tuned or many <= 1 or promise(m, slope, table, at, miss, s) < RETUNE * cut:
                             break
                         fresh, tuned = True, True
+                    # Prefixes share entries and endings do not, so the front is preferred.
                     at_front[depth] = few <= many + FRONT or ends[depth, 1] >= MAX_ENDED
                     count[depth] = few if many > 0 else 0
                     if not at_front[depth]:
                         count[depth] = 0
                         for i in range(m):
                             count[depth] += insert(back[i], i, count[depth], cut, price, child, depth)
-                    kept = 0
+                    num_fertile = 0
                     for i in range(count[depth]):
                         rise, j = price[depth, i], child[depth, i]
                         if not (at_front[depth] and solid and m > 4) or fertile(
                             j, m, cut - rise, r_open, x, table, at, miss, s
                         ):
-                            price[depth, kept], child[depth, kept] = max(low + rise, floor[depth]), j
-                            kept += 1
-                    nodes += count[depth] - kept
-                    count[depth] = kept
+                            price[depth, num_fertile], child[depth, num_fertile] = max(low + rise, floor[depth]), j
+                            num_fertile += 1
+                    nodes += count[depth] - num_fertile
+                    count[depth] = num_fertile
             j = -1
             if depth < top and replayed == depth:
                 at_front[depth] = depth < begun
@@ -232,13 +235,7 @@ def branch_with_table(
                 depth -= 1
             else:
                 break
-        for d in range(depth, top - 1, -1):
-            for t in range(turn[d], count[d]):
-                if price[d, t] < goal:
-                    order[ends[d, 0] if at_front[d] else n - 1 - ends[d, 1]] = open_tasks[d, child[d, t]]
-                    for i in range(n):
-                        left[num_left, i + 2] = order[i]
-                    left[num_left, 0], left[num_left, 1] = ends[d, 0] + at_front[d], ends[d, 1] + (not at_front[d])
-                    bounds[num_left] = price[d, t]
-                    num_left += 1
+        num_left = leave_open(
+            depth, top, goal, turn, count, price, child, at_front, ends, open_tasks, order, left, bounds, num_left
+        )
     return best, nodes, left[:num_left], bounds[:num_left]

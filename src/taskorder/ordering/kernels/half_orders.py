@@ -1,7 +1,7 @@
 """Every order of a first set S and of the rest T, as vectors whose products are errors: compiled kernels.
 
 With A = r^T r and N = r^T h after the tasks of S, and Z = (I + U)^-1 on T (U: the similarities above the diagonal, in
-order), the final error is linear in what the beginning did and linear in what the ending does:
+order), the final error is linear in what the prefix did and linear in what the ending does:
 
     error = e - 2 <N, Z> + <A, Y> = c_p + x_p.y_s,    Y = Z G Z^T
 
@@ -20,7 +20,7 @@ WIDTH = 8
 
 
 @njit(error_model="numpy", fastmath=True)
-def beginnings(e0, A0, N0, C, G, before, S, T, const, x, orders):
+def prefixes(e0, A0, N0, C, G, before, S, T, const, x, orders):
     """c_p, x_p and the order itself for every allowed order of S, len(S) >= 2; returns their number.
 
     x_p holds, for each task of T, its row of N and then its row of A: side by side, so that one loop serves both.
@@ -119,7 +119,7 @@ def endings(C0, G0, after, T, y, orders):
     b = len(T)
     width = y.shape[1] // b + WIDTH
     C, G = np.zeros((b, b)), np.zeros((b, b))
-    rows, new = np.zeros((b, width)), np.zeros(width)  # Y, Z and Z G of what is placed, by place
+    rows, new = np.zeros((b, width)), np.zeros(width)  # Y, Z and Z G of what is placed, by position
     turn, path = np.zeros(b, np.int64), np.zeros(b, np.int64)
     used = np.zeros(b, np.bool_)
     free = np.uint64(0)

@@ -1,4 +1,4 @@
-"""Insertion moves: an order with enough state to price a move of one task to every other place, and to make it.
+"""Insertion moves: an order with enough state to price a move of one task to every other position, and to make it.
 
 Let F_t be the row C_t carried through every task after t, <x, y> = x W y^T, and rho the final residual (one for each
 row of r). The state of an order is
@@ -6,11 +6,11 @@ row of r). The state of an order is
     Phi[s, t] = <F_s, F_t>,   f[t] = <F_t, rho>,   v[t] = r_t when t is learned,
     A[s, t] = what C_s has become at t just before t is learned (s before t; stored symmetrically).
 
-Taken out of its place, task i leaves rho' = rho + v_i F_i, and F_t + A[t, i] F_i for the tasks t before it. Put
-back at a place where its residual is u and its row ends as y, it leaves the error <rho', rho'> - 2 u <y, rho'> + u^2
+Taken out of its position, task i leaves rho' = rho + v_i F_i, and F_t + A[t, i] F_i for the tasks t before it. Put
+back at a position where its residual is u and its row ends as y, it leaves the error <rho', rho'> - 2 u <y, rho'> + u^2
 <y, y>. Past a neighbor t on the right y becomes y + C_it F_t; past one on the left y - C_it F_t (F_t without i). So
-one row operation of length n prices one place; only Phi, f, v and A[i] are read, so G may be indefinite and r may
-have many rows. All arrays are indexed by task, not by place, so a move never shifts them.
+one row operation of length n prices one position; only Phi, f, v and A[i] are read, so G may be indefinite and r may
+have many rows. All arrays are indexed by task, not by position, so a move never shifts them.
 """
 
 # mypy: disable-error-code="untyped-decorator, no-untyped-def"
@@ -22,7 +22,7 @@ from taskorder.ordering.kernels.jit import njit
 
 @njit(fastmath=True, error_model="numpy")
 def price(i, error, order, pos, v, f, C, A, Phi, precedes, cost, z, d, u):
-    """Write into cost[q] the error with task i at place q, for the allowed lo <= q <= hi; give (lo, hi)."""
+    """Write into cost[q] the error with task i at position q, for the allowed lo <= q <= hi; give (lo, hi)."""
     n = len(order)
     k = v.shape[1]
     p = pos[i]
@@ -95,7 +95,7 @@ def price(i, error, order, pos, v, f, C, A, Phi, precedes, cost, z, d, u):
 
 @njit(fastmath=True, error_model="numpy")
 def move(i, q, error, order, pos, v, f, C, A, Phi, work, d, u):
-    """Put task i at place q, bring the whole state up to date, give the new error; `work` has 8 rows of n. O(n^2)."""
+    """Put task i at position q, update the whole state, give the new error; `work` has 8 rows of n. O(n^2)."""
     n = len(order)
     k = v.shape[1]
     p = pos[i]
@@ -131,7 +131,7 @@ def move(i, q, error, order, pos, v, f, C, A, Phi, work, d, u):
             m[t] = -x
             order[w - 1] = t
             pos[t] = w - 1
-        # A row that starts before the old place and is read behind it gains A[t, i] A[i, s] when i is gone.
+        # A row that starts before the old position and is read behind it gains A[t, i] A[i, s] when i is gone.
         for t in range(n):
             m[t] += scale * a[t]
     else:
@@ -196,7 +196,7 @@ def _carry(i, norm, v, f, A, Phi, work, d, u):
     for t in range(n):
         at, bt, gt, ht = a[t], a2[t], g[t], g2[t]
         row, line = Phi[t], A[t]
-        # Most tasks lie before both places or behind both: two of the four terms are zero for them.
+        # Most tasks lie before both positions or behind both: two of the four terms are zero for them.
         if at != 0.0 or bt != 0.0:
             _add(row, at, first, -bt, second)
         _add(row, first[t], a, -second[t], a2)

@@ -18,8 +18,8 @@ from taskorder.ordering.kernels.jit import njit
 def _two(e, u, v, p, q, c, a, b, g):
     """Errors of two last tasks in both orders: residuals u, v, pulls p, q, similarity c, G = [[a, g], [g, b]]."""
     w, z = v - u * c, u - v * c
-    one = e - u * (2.0 * p - u * a) - w * (2.0 * (q - u * g) - w * b)
-    return one, e - v * (2.0 * q - v * b) - z * (2.0 * (p - v * g) - z * a)
+    forward = e - u * (2.0 * p - u * a) - w * (2.0 * (q - u * g) - w * b)
+    return forward, e - v * (2.0 * q - v * b) - z * (2.0 * (p - v * g) - z * a)
 
 
 @njit(error_model="numpy", fastmath=True)

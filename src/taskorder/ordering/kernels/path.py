@@ -71,21 +71,21 @@ def degree_bound(cost, degree, value, steps):
         for i in range(n):
             used[i] = -0.5 * degree[i]
         for i in range(n):
-            one, two = np.inf, np.inf
-            at_one, at_two = -1, -1
+            least, second = np.inf, np.inf
+            at_least, at_second = -1, -1
             for j in range(n):
                 c = cost[i, j] + price[j]
-                if c < two:
-                    if c < one:
-                        two, at_two = one, at_one
-                        one, at_one = c, j
+                if c < second:
+                    if c < least:
+                        second, at_second = least, at_least
+                        least, at_least = c, j
                     else:
-                        two, at_two = c, j
-            bound += 0.5 * one - 0.5 * degree[i] * price[i]
-            used[at_one] += 0.5
+                        second, at_second = c, j
+            bound += 0.5 * least - 0.5 * degree[i] * price[i]
+            used[at_least] += 0.5
             if degree[i] == 2:
-                bound += 0.5 * two
-                used[at_two] += 0.5
+                bound += 0.5 * second
+                used[at_second] += 0.5
         stale += 1
         if bound > best:
             best = bound
@@ -141,8 +141,8 @@ def crosses(order, pos, heads, links, i, j, low, high):
     for at in range(i, j + 1):
         task = order[at]
         for link in range(heads[task], heads[task + 1]):
-            place = pos[links[link]]
-            if place > at and low <= place <= high:
+            position = pos[links[link]]
+            if position > at and low <= position <= high:
                 return True
     return False
 

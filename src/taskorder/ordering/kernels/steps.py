@@ -140,3 +140,23 @@ def more_room(table, values, rows):
         for j in range(table.shape[1]):
             longer[i, j] = table[i, j]
     return longer, more
+
+
+@njit()
+def leave_open(depth, top, goal, turn, count, price, child, at_front, ends, tasks, order, left, bounds, num_left):
+    """Append to `left` and `bounds` the children below `goal` that a search has not tried; returns the number of rows.
+
+    A search from depth `top` stands at `depth`. tasks[d]: the open tasks at depth d; child[d, t]: which of them is the
+    t-th to try; turn[d]: the first t not tried. ends[d]: tasks fixed at the front and at the back. `order` is used up.
+    """
+    n = len(order)
+    for d in range(depth, top - 1, -1):  # from the deepest: what is written into `order` there is not read above
+        for t in range(turn[d], count[d]):
+            if price[d, t] < goal:
+                order[ends[d, 0] if at_front[d] else n - 1 - ends[d, 1]] = tasks[d, child[d, t]]
+                for i in range(n):
+                    left[num_left, i + 2] = order[i]
+                left[num_left, 0], left[num_left, 1] = ends[d, 0] + at_front[d], ends[d, 1] + (not at_front[d])
+                bounds[num_left] = price[d, t]
+                num_left += 1
+    return num_left

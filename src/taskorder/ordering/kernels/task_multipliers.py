@@ -108,7 +108,7 @@ def _value(r, h, G, m, lam, K, X, x):
 
 
 @njit(error_model="numpy")
-def _climb(r, h, C, G, m, common, lam, sign, y, steps, patience, need, K, X, x, g, kept):
+def _climb(r, h, C, G, m, common, lam, sign, y, steps, patience, need, K, X, x, g, best_lam):
     """-b K^-1 b after at most `steps` steps of ascent on lam, which is overwritten; X and x belong to the result.
 
     common: a multiplier that is feasible when all tasks share it. need: the value that is enough.
@@ -124,7 +124,7 @@ def _climb(r, h, C, G, m, common, lam, sign, y, steps, patience, need, K, X, x, 
             break
     best, ease, latest, idle = value, 1.0, True, 0
     for i in range(m):
-        kept[i] = lam[i]
+        best_lam[i] = lam[i]
     while steps > 0 and -NEVER < best < need:
         length = _ascent(r, C, m, lam, sign, y, x, g)
         if not length > 0.0:
@@ -146,7 +146,7 @@ def _climb(r, h, C, G, m, common, lam, sign, y, steps, patience, need, K, X, x, 
             idle = idle + 1 if value - best < 0.05 * (need - best) else 0
             best = value
             for i in range(m):
-                kept[i] = lam[i]
+                best_lam[i] = lam[i]
         else:
             ease *= 0.85
             idle += 1
@@ -154,7 +154,7 @@ def _climb(r, h, C, G, m, common, lam, sign, y, steps, patience, need, K, X, x, 
             break
     if not latest:
         for i in range(m):
-            lam[i] = kept[i]
+            lam[i] = best_lam[i]
         _form(C, G, m, lam, sign, y, K)
         best = _value(r, h, G, m, lam, K, X, x)
     return best
@@ -179,7 +179,7 @@ def tighten(e, r, h, C, G, m, bound, goal, common, lam, begun, sign, front, back
     the diagonal of K^-1 for `common`.
     tally: (3,) counts of attempts, and of children that survived before and after them.
     """
-    y, g, kept, first, last = work[3], work[4], work[5], work[6], work[7]
+    y, g, best_lam, first, last = work[3], work[4], work[5], work[6], work[7]
     steps, patience = (STEPS, 4) if begun else (3 * STEPS, 3 * STEPS)
     if not begun:
         for i in range(m):
@@ -188,7 +188,7 @@ def tighten(e, r, h, C, G, m, bound, goal, common, lam, begun, sign, front, back
     tally[1] += survivors(m, front, back, goal - bound)
     read_signs(m, x, inverse, goal - bound, sign, y)
     for _ in range(2):  # a better bound may tell more signs, and those give a better bound
-        value = e + _climb(r, h, C, G, m, common, lam, sign, y, steps, patience, goal - e, K, X, x, g, kept)
+        value = e + _climb(r, h, C, G, m, common, lam, sign, y, steps, patience, goal - e, K, X, x, g, best_lam)
         if value <= bound:
             break
         for j in range(m):
