@@ -154,7 +154,7 @@ def gains_of(
             ]
         ]
         found[f"only rehearsed affinity, {level}"] = _best(gain, orders, made.score(orders, values))
-        found[f"only rehearsed accuracy, {level}"] = _best(gain, orders, made.score(orders, made.told.mean(axis=0)))
+        found[f"only rehearsed accuracy, {level}"] = _best(gain, orders, made.score(orders, made.outcome.mean(axis=0)))
     for label, table, matrix in (
         ("one seed", measured_similarity(truth["similarity"]), None),
         (f"{len(seeds)} seeds", similarity, np.mean(ratios, axis=0)),

@@ -148,7 +148,7 @@ def test_what_was_learned_comes_first_and_a_model_is_gone_on_from():
     fresh = rehearse(tasks(4), learner, (0,), learned=(2, 1))[0]
     model = learner.fit(learner.fit(learner.make(0), Task("t2")), Task("t1"))
     going_on = rehearse(tasks(4), learner, (0,), learned=(2, 1), start=model)[0]
-    assert fresh.places == going_on.places == (0, 3)
+    assert fresh.open_tasks == going_on.open_tasks == (0, 3)
     assert fresh.endings == going_on.endings == ((0,), (0, 3), (3,), (3, 0))
     assert np.allclose(fresh.values, going_on.values)
 

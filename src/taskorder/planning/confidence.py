@@ -6,7 +6,7 @@ it is: which task comes first, last and beside which. The verdict follows from t
 
 The halves agree more with each other than with the real run, which no resampling of one pilot can show: what a random
 order earns there differs from its rating by about `UNSEEN` of the spread between orders. The interval of the gain has
-that added, so that nine of ten real runs should be inside.
+that added, so that 90 % of real runs should be inside.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SMALLEST_GAIN = 0.01
 UNSEEN = 0.7
 """Of the standard deviation between rated orders. With it the interval held the gain of the full run on 88 % of 75 task
 sets (Fashion-MNIST 0 to 49, digits 0 to 24), without it on 56 %; the probability was right as it is, 0.82 for 0.82."""
-NINE_OF_TEN = 1.645
+SIGMAS_OF_90_PERCENT = 1.645
 """Standard deviations to each side that hold 90 % of a normal distribution."""
 SHOWN = 10
 
@@ -82,7 +82,7 @@ def confidence(
     ranked = [others[row] for row in np.argsort(shortfall.mean(axis=0), kind="stable") if level[row] <= 0]
     gain = float(np.mean(gains))
     low, high = np.quantile(gains, [0.05, 0.95]).tolist()
-    unseen = NINE_OF_TEN * evidence.unseen * float(np.mean(spreads))
+    unseen = SIGMAS_OF_90_PERCENT * evidence.unseen * float(np.mean(spreads))
     num_seeds, sizes = evidence.sizes()
     return Confidence(
         verdict=verdict(gain, low, high, known=num_seeds > 1 or sizes is not None),
@@ -104,9 +104,9 @@ def confidence(
 def verdict(gain: float, low: float, high: float, *, known: bool = True) -> str:
     """What the gains on the other halves say.
 
-    order matters      nine of ten halves (`low` to `high`) agree that the chosen order is better than a random one, by
+    order matters      90 % of the halves (`low` to `high`) agree that the chosen order is better than a random one, by
                        at least SMALLEST_GAIN on average
-    any order is fine  nine of ten halves find a difference below SMALLEST_GAIN, for better or worse
+    any order is fine  90 % of the halves find a difference below SMALLEST_GAIN, for better or worse
     too noisy to say   all else, and whatever a single seed without single examples says (`known` is false)
 
     >>> verdict(0.05, 0.02, 0.08), verdict(0.05, -0.02, 0.11), verdict(0.001, -0.004, 0.006)
@@ -127,12 +127,12 @@ class RehearsalEvidence:
     def __init__(
         self,
         rehearsal: Rehearsal,
-        table: TransferLosses,
+        transfer: TransferLosses,
         front: Callable[[Iterable[int]], Sequence[int]],
         constraints: Constraints,
     ) -> None:
         self.rehearsal = rehearsal
-        self.table = table
+        self.transfer = transfer
         self.constraints = constraints
         self.orders = rehearsal.candidates(front, constraints.allows_ending)
         self.reference = compared_orders(constraints, np.random.default_rng(0))
@@ -141,14 +141,14 @@ class RehearsalEvidence:
     def sizes(self) -> tuple[int, tuple[int, ...] | None]:
         """Seeds, and examples of each task."""
         examples = self.rehearsal.examples
-        return self.rehearsal.num_seeds, None if examples is None else tuple(one.shape[-1] for one in examples)
+        return self.rehearsal.num_seeds, None if examples is None else tuple(each.shape[-1] for each in examples)
 
     def view(self, seeds: Ints, examples: Sequence[Ints] | None) -> View:
         """The best of the candidates by values, and ratings by accuracy."""
-        values, told = self.rehearsal.drawn(seeds, examples)
+        values, outcome = self.rehearsal.drawn(seeds, examples)
         # a model to go on from has one seed, but the tasks alone have been learned with several
-        same = len(self.table.seeds) == self.rehearsal.num_seeds
-        alone = self.table.drawn(seeds if same else np.arange(len(self.table.seeds)), examples)
+        same = len(self.transfer.seeds) == self.rehearsal.num_seeds
+        alone = self.transfer.drawn(seeds if same else np.arange(len(self.transfer.seeds)), examples)
         similarity = alone.similarity()
         learned, weights = self.constraints.learned, self.constraints.weights
 
@@ -158,7 +158,7 @@ class RehearsalEvidence:
 
         # a beam does not know the longer endings of a random order
         longest = 2 if self.rehearsal.level == "beam" else None
-        return View(choose, lambda orders: self.rehearsal.score(orders, told, longest, weights))
+        return View(choose, lambda orders: self.rehearsal.score(orders, outcome, longest, weights))
 
 
 class SimilarityEvidence:
@@ -170,22 +170,22 @@ class SimilarityEvidence:
 
     def __init__(
         self,
-        table: TransferLosses,
+        transfer: TransferLosses,
         choose: Callable[[Floats], Order],
         errors: Callable[[Floats, Sequence[Order]], Floats],
     ) -> None:
-        self.table = table
+        self.transfer = transfer
         self._choose = choose
         self._errors = errors
 
     def sizes(self) -> tuple[int, tuple[int, ...] | None]:
         """Seeds, and examples of each task."""
-        examples = self.table.examples
-        return len(self.table.seeds), None if examples is None else tuple(one.shape[-1] for one in examples)
+        examples = self.transfer.examples
+        return len(self.transfer.seeds), None if examples is None else tuple(each.shape[-1] for each in examples)
 
     def view(self, seeds: Ints, examples: Sequence[Ints] | None) -> View:
         """The rule's order, and ratings by minus the predicted error."""
-        similarity = self.table.drawn(seeds, examples).similarity()
+        similarity = self.transfer.drawn(seeds, examples).similarity()
 
         def rate(orders: Sequence[Order]) -> Floats:
             errors = self._errors(similarity, orders)
@@ -226,5 +226,5 @@ def _share(hits: Iterable[bool]) -> float:
 
 def _common_neighbors(order: Order, other: Order) -> float:
     """The share of neighboring pairs of one order, in either direction, that are neighbors in the other."""
-    pairs, others = ({frozenset(pair) for pair in itertools.pairwise(one)} for one in (order, other))
+    pairs, others = ({frozenset(pair) for pair in itertools.pairwise(each)} for each in (order, other))
     return len(pairs & others) / len(pairs) if pairs else 1.0

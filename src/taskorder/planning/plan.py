@@ -40,7 +40,7 @@ from taskorder.planning.confidence import (
 )
 from taskorder.planning.estimate import TransferLosses
 from taskorder.planning.pilot import label_notes, pilot_sample
-from taskorder.planning.rehearsal import Found, Rehearsal, rehearse
+from taskorder.planning.rehearsal import Rehearsal, SeedScores, rehearse
 from taskorder.planning.warnings import cautions
 from taskorder.prefixes import Prefix
 from taskorder.records import Alternative, Plan
@@ -190,8 +190,10 @@ def run_pilot(
     limits = budget_of(budget)
     notes = [*label_notes(aligned), *filter(None, [getattr(learner, "note", "")])]
     sample = pilot_sample(aligned, pilot, drawn_with, keep_eval=False) if aligned[0].has_data else aligned
-    with nullcontext() if store is None else Store(store) as kept:
-        transfer, rehearsal = _measured(sample, learner, chosen_seeds, rule, limits, constraints, model, kept, report)
+    with nullcontext() if store is None else Store(store) as open_store:
+        transfer, rehearsal = _measured(
+            sample, learner, chosen_seeds, rule, limits, constraints, model, open_store, report
+        )
     similarity, raised = clip_similarity(transfer.similarity())
     if raised:
         notes.append(f"{raised} pair{'s' if raised > 1 else ''} of tasks with similarity below -1: taken as -1")
@@ -276,31 +278,31 @@ def _measured(
 ) -> tuple[TransferLosses, Rehearsal | None]:
     """The losses of transfer, and the rehearsal where the rule needs one."""
     names = [task.name for task in sample]
-    wanted = rule == REHEARSAL or (rule == AUTO and len(sample) <= MAX_REHEARSED)
-    singles = [(place,) for place in range(len(sample))]
-    if not wanted or constraints.learned:
+    rehearses = rule == REHEARSAL or (rule == AUTO and len(sample) <= MAX_REHEARSED)
+    singles = [(task,) for task in range(len(sample))]
+    if not rehearses or constraints.learned:
         alone = learn_orders(learner, sample, singles, seeds, store=store, report=report, examples=True)
         transfer = TransferLosses.from_scores(names, alone, seeds)
-        if not wanted:
+        if not rehearses:
             return transfer, None
     if model is not None:
         seeds, store = seeds[:1], None  # the model is what it is: other seeds would change nothing
 
-    def rank(made: Rehearsal, found: list[Found], endings: list[Prefix]) -> Floats:
-        known = transfer if constraints.learned else TransferLosses.from_scores(names, found, seeds[: made.num_seeds])
+    def rank(made: Rehearsal, scores: list[SeedScores], endings: list[Prefix]) -> Floats:
+        known = transfer if constraints.learned else TransferLosses.from_scores(names, scores, seeds[: made.num_seeds])
         similarity = known.similarity()
         base = _base(similarity, constraints)
-        orders = [(*_as_in(base, set(made.places) - set(ending)), *ending) for ending in endings]
+        orders = [(*_as_in(base, set(made.open_tasks) - set(ending)), *ending) for ending in endings]
         reference = compared_orders(constraints, np.random.default_rng(0))
         values = made.values.mean(axis=0)
         return combined_score(made, values, similarity, orders, reference, constraints.learned, constraints.weights)
 
-    rehearsal, found, allowed = rehearse(
+    rehearsal, scores, allowed = rehearse(
         sample, learner, seeds, fits=limits.fits, seconds=limits.seconds, learned=constraints.learned, start=model,
         rank=rank, may_end=constraints.allows_ending, store=store, report=report,
     )  # fmt: skip
     if not constraints.learned:
-        transfer = TransferLosses.from_scores(names, found, allowed)
+        transfer = TransferLosses.from_scores(names, scores, allowed)
     return transfer, rehearsal
 
 
@@ -336,12 +338,12 @@ def _expected(
     """What was rehearsed of each order; None where it was not."""
     if rehearsal is None:
         return [None] * len(orders)
-    told = rehearsal.told.mean(axis=0)
-    scores = rehearsal.score([tuple(order) for order in orders], told, None, constraints.weights)
+    outcome = rehearsal.outcome.mean(axis=0)
+    scores = rehearsal.score([tuple(order) for order in orders], outcome, None, constraints.weights)
     return [None if np.isnan(score) else score for score in scores.tolist()]
 
 
 def _as_in(order: Sequence[int], rest: Iterable[int]) -> list[int]:
     """The tasks of `rest`, as they come in `order`."""
-    wanted = set(rest)
-    return [place for place in order if place in wanted]
+    chosen = set(rest)
+    return [task for task in order if task in chosen]

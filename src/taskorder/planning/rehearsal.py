@@ -36,9 +36,9 @@ LISTED = 6
 MOST_NUMBERS = 60_000_000
 """Numbers of single examples that are kept; with more, confidence rests on the seeds alone."""
 
-Found = dict[Prefix, tuple[Score, ...]]
-"""The scores on all tasks after each beginning, for one seed."""
-Rank = Callable[["Rehearsal", list[Found], list[Prefix]], Floats]
+SeedScores = dict[Prefix, tuple[Score, ...]]
+"""The scores on all tasks after each prefix, for one seed."""
+Rank = Callable[["Rehearsal", list[SeedScores], list[Prefix]], Floats]
 """From what is known so far to how promising some endings are."""
 MayEnd = Callable[[Prefix], bool]
 """Whether an allowed order can end so."""
@@ -48,7 +48,7 @@ MayEnd = Callable[[Prefix], bool]
 class Rehearsal:
     """How well P tasks are done after B sequences of tasks, for S seeds."""
 
-    places: tuple[int, ...]
+    open_tasks: tuple[int, ...]
     """The tasks to order."""
     endings: tuple[Prefix, ...]
     """The sequences that were learned, from a fresh model or from what was learned before."""
@@ -69,8 +69,8 @@ class Rehearsal:
         return len(self.values)
 
     @property
-    def told(self) -> Floats:
-        """(S, B, P) what people are told of an ending: its accuracy, where that is known."""
+    def outcome(self) -> Floats:
+        """(S, B, P) what is reported of an ending: its accuracy, or its value where accuracy is unknown."""
         return self.values if self.accuracy is None else self.accuracy
 
     def candidates(
@@ -80,11 +80,11 @@ class Rehearsal:
 
         front: puts the tasks that an ending does not hold in an order; they are learned first.
         """
-        if self.level != "beam" and len(self.places) <= LISTED:
-            return list(filter(may_end, itertools.permutations(self.places)))
+        if self.level != "beam" and len(self.open_tasks) <= LISTED:
+            return list(filter(may_end, itertools.permutations(self.open_tasks)))
         longest = max(map(len, self.endings))
         ends = [ending for ending in self.endings if len(ending) == longest and may_end(ending)]
-        return [(*front(place for place in self.places if place not in ending), *ending) for ending in ends]
+        return [(*front(task for task in self.open_tasks if task not in ending), *ending) for ending in ends]
 
     def score(
         self,
@@ -98,21 +98,21 @@ class Rehearsal:
         table: (B, P) of values or accuracies. weights: (P,) how much each task counts.
         """
         means = np.append(np.average(table, axis=1, weights=weights), np.nan)
-        row = {ending: place for place, ending in enumerate(self.endings)}
-        lengths = sorted({len(ending) for ending in self.endings if len(ending) <= (longest or len(self.places))})
-        places = [[row.get(order[len(order) - length :], -1) for length in lengths] for order in orders]
-        return np.asarray(means[np.array(places)].mean(axis=1))
+        row = {ending: index for index, ending in enumerate(self.endings)}
+        lengths = sorted({len(ending) for ending in self.endings if len(ending) <= (longest or len(self.open_tasks))})
+        rows = [[row.get(order[len(order) - length :], -1) for length in lengths] for order in orders]
+        return np.asarray(means[np.array(rows)].mean(axis=1))
 
     def drawn(self, seeds: Ints, examples: Sequence[Ints] | None) -> tuple[Floats, Floats]:
-        """(B, P) values and what is told, means over some seeds and of each task over some examples; repeats count."""
+        """(B, P) values and outcomes, means over some seeds and of each task over some examples; repeats count."""
         if self.examples is None or examples is None:
-            return np.asarray(self.values[seeds].mean(axis=0)), np.asarray(self.told[seeds].mean(axis=0))
+            return np.asarray(self.values[seeds].mean(axis=0)), np.asarray(self.outcome[seeds].mean(axis=0))
         means = []
-        for one, chosen in zip(self.examples, examples, strict=True):
-            shares = np.bincount(chosen, minlength=one.shape[-1]) / len(chosen)
-            means.append((one @ shares.astype(np.float32))[:, seeds].mean(axis=1))
-        values, told = np.stack(means, axis=2).astype(np.float64)
-        return values, told
+        for results, chosen in zip(self.examples, examples, strict=True):
+            shares = np.bincount(chosen, minlength=results.shape[-1]) / len(chosen)
+            means.append((results @ shares.astype(np.float32))[:, seeds].mean(axis=1))
+        values, outcome = np.stack(means, axis=2).astype(np.float64)
+        return values, outcome
 
 
 def affinity(loss: ArrayLike) -> Floats:
@@ -150,46 +150,46 @@ def rehearse(
     may_end: MayEnd = lambda ending: True,
     store: Store | None = None,
     report: Report | None = None,
-) -> tuple[Rehearsal, list[Found], tuple[int, ...]]:
+) -> tuple[Rehearsal, list[SeedScores], tuple[int, ...]]:
     """What was rehearsed, the scores of every task alone for each seed, and the seeds that the budget allowed.
 
     fits, seconds: the budget; None for neither is all orders up to six tasks and pairs beyond. Seconds are kept to by
     the time that the tasks alone took, so a learner whose fits take very different times may miss them.
-    learned: tasks that come first in every sequence. start: a model to begin with in place of that.
+    learned: tasks that come first in every sequence. start: a model to begin with instead of that.
     rank: how promising endings are, for a beam; by default by what was rehearsed of them.
     may_end: whether an ending is worth learning; tasks alone always are, for their similarity.
     """
-    places = tuple(place for place in range(len(tasks)) if place not in learned)
-    keep = _examples_fit(tasks, places, seeds)
+    open_tasks = tuple(task for task in range(len(tasks)) if task not in learned)
+    keep = _examples_fit(tasks, open_tasks, seeds)
     meter = Meter(report)
 
-    def learn(orders: Iterable[Prefix], chosen: Sequence[int], store: Store | None = store) -> list[Found]:
-        ways = [(*learned, *order) if start is None else order for order in orders]
+    def learn(orders: Iterable[Prefix], chosen: Sequence[int], store: Store | None = store) -> list[SeedScores]:
+        sequences = [(*learned, *order) if start is None else order for order in orders]
         skip = len(learned) if start is None else 0
         how: dict[str, Any] = {"start": start, "store": store, "examples": keep}
-        with meter.call(len(chosen) * len(PrefixTree(ways))):
-            found = learn_orders(learner, tasks, ways, chosen, report=meter.report, **how)
-        return [{way[skip:]: scores for way, scores in one.items() if len(way) > skip} for one in found]
+        with meter.call(len(chosen) * len(PrefixTree(sequences))):
+            by_seed = learn_orders(learner, tasks, sequences, chosen, report=meter.report, **how)
+        return [{prefix[skip:]: each for prefix, each in scores.items() if len(prefix) > skip} for scores in by_seed]
 
     if seconds is not None:
         for _ in range(2):  # the first time may compile; in earnest even where a store knows the answer
-            learn([(place,) for place in places], seeds[:1], None)
+            learn([(task,) for task in open_tasks], seeds[:1], None)
             if meter.passed > seconds / 2:
                 break
-        fits = max(meter.fits_in(seconds - meter.passed), len(places))  # even too short a time gives an answer
-    level, ways, allowed = _affordable(places, tuple(seeds), fits, may_end)
+        fits = max(meter.fits_in(seconds - meter.passed), len(open_tasks))  # even too short a time gives an answer
+    level, sequences, allowed = _affordable(open_tasks, tuple(seeds), fits, may_end)
     before = meter.spent
-    found = learn(ways, allowed)
-    made = _collected(places, found, level, meter.spent)
-    if level == "pairs" and len(places) > 2 and fits is not None:
-        made = _beam(made, found, learn, allowed, fits - (meter.spent - before), meter, rank or _by_value, may_end)
-    return made, found, allowed
+    scores = learn(sequences, allowed)
+    made = _collected(open_tasks, scores, level, meter.spent)
+    if level == "pairs" and len(open_tasks) > 2 and fits is not None:
+        made = _beam(made, scores, learn, allowed, fits - (meter.spent - before), meter, rank or _by_value, may_end)
+    return made, scores, allowed
 
 
 def _beam(
     made: Rehearsal,
-    found: list[Found],
-    learn: Callable[[Iterable[Prefix], Sequence[int]], list[Found]],
+    scores: list[SeedScores],
+    learn: Callable[[Iterable[Prefix], Sequence[int]], list[SeedScores]],
     seeds: Sequence[int],
     left: int,
     meter: Meter,
@@ -197,7 +197,7 @@ def _beam(
     may_end: MayEnd,
 ) -> Rehearsal:
     """Ever longer endings of the best orders; as many at a time as the budget allows, or none if that is few."""
-    P = len(made.places)
+    P = len(made.open_tasks)
     ends: list[Prefix] = [ending for ending in made.endings if len(ending) == 2 and may_end(ending)]
     for length in range(3, P + 1):
         # a longer ending is learned from its first task on: `size` fits for each of P - size + 1 ways to lengthen one
@@ -206,56 +206,56 @@ def _beam(
         if width < min(P, len(ends)):
             break
         before = meter.spent
-        best = np.argsort(-rank(made, found, ends), kind="stable")[:width]
-        longer = [(place, *ends[row]) for row in best for place in made.places if place not in ends[row]]
+        best = np.argsort(-rank(made, scores, ends), kind="stable")[:width]
+        longer = [(task, *ends[row]) for row in best for task in made.open_tasks if task not in ends[row]]
         ends = list(filter(may_end, longer))
-        for one, more in zip(found, learn(ends, seeds), strict=True):
-            one.update({ending: more[ending] for ending in ends})
+        for known, more in zip(scores, learn(ends, seeds), strict=True):
+            known.update({ending: more[ending] for ending in ends})
         left -= meter.spent - before
-        made = _collected(made.places, found, "beam", meter.spent)
+        made = _collected(made.open_tasks, scores, "beam", meter.spent)
     return made
 
 
-def _by_value(made: Rehearsal, found: list[Found], endings: list[Prefix]) -> Floats:
+def _by_value(made: Rehearsal, scores: list[SeedScores], endings: list[Prefix]) -> Floats:
     return made.score(endings, made.values.mean(axis=0), min(map(len, endings)))
 
 
 def _affordable(
-    places: tuple[int, ...], seeds: tuple[int, ...], fits: int | None, may_end: MayEnd
+    open_tasks: tuple[int, ...], seeds: tuple[int, ...], fits: int | None, may_end: MayEnd
 ) -> tuple[str, list[Prefix], tuple[int, ...]]:
     """The richest level that the budget allows, what to learn, and the seeds.
 
     Longer endings are worth more than more seeds (docs/choose.md).
     """
-    P = len(places)
+    P = len(open_tasks)
     for level in ("orders", "pairs", "tasks") if P <= LISTED else ("pairs", "tasks"):
         lengths = range(min(LEVELS.get(level, P), P), 1, -1)  # from the longest: its beginnings are learned on the way
-        ways = [way for length in lengths for way in filter(may_end, itertools.permutations(places, length))]
-        ways += [(place,) for place in places]
-        count = len(seeds) if fits is None else min(len(seeds), fits // len(PrefixTree(ways)))
+        orders = [order for length in lengths for order in filter(may_end, itertools.permutations(open_tasks, length))]
+        orders += [(task,) for task in open_tasks]
+        count = len(seeds) if fits is None else min(len(seeds), fits // len(PrefixTree(orders)))
         if count:
-            return level, ways, seeds[:count]
+            return level, orders, seeds[:count]
     raise ValueError(f"`budget` must allow one fit for each of the {P} tasks to order, got {fits}. Take a larger one.")
 
 
-def _collected(places: tuple[int, ...], found: list[Found], level: str, fits: int) -> Rehearsal:
+def _collected(open_tasks: tuple[int, ...], scores: list[SeedScores], level: str, fits: int) -> Rehearsal:
     """Tables of what was learned so far."""
-    endings = tuple(dict.fromkeys(ending for one in found for ending in one))
-    rows = [[one[ending] for ending in endings] for one in found]
+    endings = tuple(dict.fromkeys(ending for of_seed in scores for ending in of_seed))
+    rows = [[of_seed[ending] for ending in endings] for of_seed in scores]
     flat = [score for row in rows for scores in row for score in scores]
     accuracy = None
     if all(score.accuracy is not None for score in flat):
         accuracy = np.array([[[score.accuracy for score in scores] for scores in row] for row in rows])
     if any(score.examples is None for score in flat):
         values = np.array([[[_value(score) for score in scores] for scores in row] for row in rows])
-        return Rehearsal(places, endings, values, accuracy, level, fits)
+        return Rehearsal(open_tasks, endings, values, accuracy, level, fits)
     num_tasks = len(rows[0][0])
     examples = tuple(
-        np.array([[_each(scores[place]) for scores in row] for row in rows], dtype=np.float32).transpose(2, 0, 1, 3)
-        for place in range(num_tasks)
+        np.array([[_each(scores[task]) for scores in row] for row in rows], dtype=np.float32).transpose(2, 0, 1, 3)
+        for task in range(num_tasks)
     )
-    values = np.stack([one[0].mean(axis=-1, dtype=np.float64) for one in examples], axis=2)
-    return Rehearsal(places, endings, values, accuracy, level, fits, examples)
+    values = np.stack([results[0].mean(axis=-1, dtype=np.float64) for results in examples], axis=2)
+    return Rehearsal(open_tasks, endings, values, accuracy, level, fits, examples)
 
 
 def _each(score: Score) -> Floats:
@@ -269,7 +269,7 @@ def _value(score: Score) -> float:
     return float(affinity(score.loss / score.chance if score.chance else score.loss))
 
 
-def _examples_fit(tasks: Sequence[Task], places: tuple[int, ...], seeds: Sequence[int]) -> bool:
+def _examples_fit(tasks: Sequence[Task], open_tasks: tuple[int, ...], seeds: Sequence[int]) -> bool:
     """Whether there is room for the results of every single example."""
-    endings = fits_of(len(places), "orders" if len(places) <= LISTED else "pairs")
+    endings = fits_of(len(open_tasks), "orders" if len(open_tasks) <= LISTED else "pairs")
     return 3 * endings * len(seeds) * sum(len(task.measured[1]) for task in tasks) <= MOST_NUMBERS

@@ -37,7 +37,7 @@ def cautions(tasks: Sequence[Task], table: TransferLosses, rehearsal: Rehearsal 
         lambda: different_sizes(tasks),
         lambda: different_scales(table),
     )
-    return tuple(found for check in checks if (found := check()) is not None)
+    return tuple(caution for check in checks if (caution := check()) is not None)
 
 
 def not_converged(table: TransferLosses) -> Caution | None:
@@ -57,16 +57,16 @@ def collapse(tasks: Sequence[Task], rehearsal: Rehearsal | None) -> Caution | No
     """Of the first task of a pair nothing is left after the second, so that only the last task counts."""
     if rehearsal is None or rehearsal.accuracy is None or not tasks[0].has_data:
         return None
-    row = {ending: place for place, ending in enumerate(rehearsal.endings)}
+    row = {ending: index for index, ending in enumerate(rehearsal.endings)}
     accuracy = rehearsal.accuracy.mean(axis=0)
     chance = np.array([np.bincount(task.measured[1]).max() / len(task.measured[1]) for task in tasks])
     shares = []
-    for ending, place in row.items():
+    for ending, index in row.items():
         if len(ending) == 2 and accuracy[row[ending[:1]], ending[0]] - chance[ending[0]] > 0.05:
             first = ending[0]
             # a network that answers the other way round has not forgotten: hence the absolute value
             shares.append(
-                abs(accuracy[place, first] - chance[first]) / (accuracy[row[(first,)], first] - chance[first])
+                abs(accuracy[index, first] - chance[first]) / (accuracy[row[(first,)], first] - chance[first])
             )
     if not shares or np.mean(shares) >= RETAINED_LEAST:
         return None

@@ -51,7 +51,7 @@ def rehearsed_orders(plan: Plan, rehearsal: Rehearsal | None) -> Rehearsed | Non
     if rehearsal is None or not whole:
         return None
     weights = Constraints.from_options(plan.names, plan.options).weights
-    by_seed = np.stack([rehearsal.score(whole, table, None, weights) for table in rehearsal.told])
+    by_seed = np.stack([rehearsal.score(whole, table, None, weights) for table in rehearsal.outcome])
     scored = np.flatnonzero(~np.isnan(by_seed).any(axis=0))
     if not len(scored):
         return None
