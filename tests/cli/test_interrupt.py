@@ -92,6 +92,7 @@ def test_interrupt_gives_the_best_order_so_far(hard_table):
     assert all(word in running.seen for word in (b"best", b"bound", b"gap"))
 
 
+@pytest.mark.slow("interrupt")
 def test_interrupted_tables_say_so(hard_table):
     with Running("solve", hard_table, "--time-limit", "600") as running:
         running.wait_for(b"gap")
@@ -102,6 +103,7 @@ def test_interrupted_tables_say_so(hard_table):
     assert "\x1b" not in text
 
 
+@pytest.mark.slow("interrupt")
 def test_interrupted_comparison(hard_table):
     with Running("compare", hard_table, "--time-limit", "600", "--json") as running:
         running.wait_for(b"comparing rules")

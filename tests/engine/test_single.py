@@ -23,6 +23,7 @@ def tables(net, pool, /, seed=0, recipe=RECIPE, **pools):
     return transfer_tables(net, pool, [single_tasks(TASKS, seed)], pools, recipe=recipe)[0]
 
 
+@pytest.mark.slow("training")
 def test_single_networks_are_the_first_level_of_the_tree(digits):
     train, test = digits
     found = tables(NET, train, 5, test=test)["test"]

@@ -56,6 +56,7 @@ def test_a_batch_equals_a_plain_loop(digits, make):
             np.testing.assert_allclose(ours[i], reference, rtol=2e-3, atol=2e-5)
 
 
+@pytest.mark.slow("training")
 def test_adam_decreases_the_loss(digits):
     train, test = digits
     net = nets.mlp((8, 8, 1), 2)
@@ -117,6 +118,7 @@ def test_evaluation_equals_a_plain_computation(digits, monkeypatch):
     evaluate.clear_cache()
 
 
+@pytest.mark.slow("training")
 def test_adam_keeps_one_count_for_each_network():
     net = nets.mlp((2,), 2, hidden=(3,))
     state = start(net, jax.random.split(jax.random.key(0)))

@@ -36,6 +36,7 @@ def test_all_orders_equal_orders_alone(digits):
         np.testing.assert_allclose(alone[0].accuracy[0], together[number].accuracy[place], atol=1e-6)
 
 
+@pytest.mark.slow("training")
 def test_five_tasks_take_325_trainings(digits):
     orders = tuple(itertools.permutations(range(5)))
     _, work = train_orders(NET, *digits, [Curriculum((0, 1, 2, 3, 4), orders)], recipe=RECIPE)

@@ -9,6 +9,8 @@ pytest.importorskip("playwright")
 
 from playwright.sync_api import expect
 
+pytestmark = pytest.mark.slow("browser")
+
 AXE = Path(__file__).parent / "axe" / "axe.min.js"
 CHECKSUM = "20c09fe157a8a34a30e241aaa1fcdade657734f08ab379ecfbeb7d45cc46e878"
 WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 375, "height": 740}

@@ -67,6 +67,7 @@ def test_what_if_two_tasks_were_more_alike(load):
     expect(page.locator("#similarity-value")).to_have_text("0.3")
 
 
+@pytest.mark.slow("browser")
 def test_flips_of_more_tasks_come_from_the_server(open_page):
     page = open_page()
     upload(page, random_correlation(9, seed=5))

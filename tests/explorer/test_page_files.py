@@ -13,6 +13,8 @@ from playwright.sync_api import expect
 
 from .page import big, drag, enter, expect_order, face, order, shown, upload
 
+pytestmark = pytest.mark.slow("browser")
+
 
 def test_markup_in_names_stays_text(load, tmp_path):
     evil = "<script>document.title='owned'</script>"
@@ -174,7 +176,6 @@ def test_two_tabs_do_not_meet(load):
     expect(two.locator("#sentence")).to_contain_text("proven")
 
 
-@pytest.mark.slow("sizes")
 def test_two_hundred_tasks(open_page):
     page = open_page()
     upload(page, big(200))

@@ -10,6 +10,8 @@ from playwright.sync_api import expect
 
 from .page import big, drag, expect_order, face, shown, upload
 
+pytestmark = pytest.mark.slow("browser")
+
 
 def test_load_shows_the_error_of_the_given_order(load):
     page = load("chain", 5)
@@ -117,7 +119,6 @@ def test_undo_and_redo_by_button_and_key(load):
     expect_order(page, [4, 0, 1, 2, 3])
 
 
-@pytest.mark.slow("time")
 def test_dragging_fifty_tasks_fits_a_frame(open_page):
     page = open_page()
     upload(page, big(50))

@@ -111,6 +111,7 @@ def test_every_rule_has_a_button(load):
     expect(page.locator("#ticker")).to_contain_text("Proven: no allowed order is better.")
 
 
+@pytest.mark.slow("browser")
 def test_a_search_shows_its_gap_and_can_be_stopped(open_page):
     page = open_page()
     upload(page, big(45))

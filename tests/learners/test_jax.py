@@ -25,6 +25,7 @@ class Plain:
         self.losses_by_class, self.copy = learner.losses_by_class, learner.copy
 
 
+@pytest.mark.slow("training")
 def test_many_at_once_equal_one_by_one(digits):
     learner = JaxLearner(NET, Recipe(epochs=2))
     learner.at_once = 4  # the last part is not full, and task 4 has fewer examples than the others

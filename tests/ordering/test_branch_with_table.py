@@ -86,6 +86,7 @@ def test_the_worst_order_where_there_is_no_bound(junk):
 
 
 @given(st.integers(5, 7), st.integers(0, 10**6), st.integers(1, 20))
+@pytest.mark.slow("sizes")
 def test_bounds_of_what_is_left_open_are_true(size, seed, limit):
     """Also where the nodes of a batch come with floors of their own."""
     from taskorder.ordering.kernels.branch_with_table import branch_with_table

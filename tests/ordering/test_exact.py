@@ -124,6 +124,7 @@ def test_the_answer_does_not_depend_on_the_number_of_threads(monkeypatch):
     assert answers[0] == answers[1] == answers[2]
 
 
+@pytest.mark.slow("sizes")
 def test_a_stopped_proof_keeps_an_honest_bound():
     problem = problem_of(correlation(40, 3))
     start, floor = np.arange(40), root_bound(problem)

@@ -156,6 +156,7 @@ def test_an_audit_by_mouse_and_on_a_phone(opened, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["plan", "audit"])
+@pytest.mark.slow("browser")
 def test_axe_finds_nothing_serious(opened, tmp_path, kind):
     page = opened()
     if kind == "audit":

@@ -204,6 +204,7 @@ def test_truth_places_every_rule_among_all_orders(make_results, tmp_path):
     assert save(figure, tmp_path)[0].stat().st_size > 0
 
 
+@pytest.mark.slow("training")
 def test_the_noise_ceiling_tells_luck_from_order(make_results):
     config = small(noise_ceiling)
 

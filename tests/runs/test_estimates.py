@@ -68,6 +68,7 @@ def test_pools_of_a_share_have_the_shape_of_the_whole():
     assert np.asarray(few.counts).max() <= 11
 
 
+@pytest.mark.slow("training")
 def test_adam_starts_afresh_only_when_asked():
     base = {"num_tasks": 2, "orders": 1, "epochs": 1, "fraction": 0.2}
     kept, reset = (runs.run_batch(RunSpecs(config_of({**base, "reset_adam": one}))[:1])[0] for one in (False, True))
