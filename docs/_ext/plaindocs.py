@@ -1,4 +1,4 @@
-"""Our docstrings are plain text: `name: what it is` lines, and indented formulas. This turns both into reST.
+"""Turns docstrings into reST: sections in NumPy style, and before them plain text with indented formulas.
 
 Signatures are shown as they are written in the source: ArrayLike, not the six types that it stands for.
 """
@@ -9,11 +9,13 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
+from sphinx.ext.napoleon import Config, NumpyDocstring
 from sphinx.util.inspect import stringify_signature
 
 SPECIAL = re.compile(r"(`[^`]*`)|[|*]|(?<=\w)_(?!\w)")
 """What reST would read as markup: bars, stars and final underscores, but not in code."""
 PARAMETER = re.compile(r"(\w+(?:, \w+)*): (.+)")
+SECTIONS = Config(napoleon_use_param=False, napoleon_use_rtype=False)
 
 
 def as_rest(lines: list[str], parameters: set[str]) -> Iterator[str]:
@@ -23,7 +25,7 @@ def as_rest(lines: list[str], parameters: set[str]) -> Iterator[str]:
     for line in lines:
         in_example = bool(line.strip()) and (in_example or line.lstrip().startswith(">>>"))
         if not in_example and not line.startswith("    "):
-            line = SPECIAL.sub(lambda found: found[1] or f"\\{found[0]}", line)
+            line = SPECIAL.sub(lambda match: match[1] or f"\\{match[0]}", line)
         found = PARAMETER.fullmatch(line)
         indented = line.startswith("    ")
         if found and parameters.issuperset(found[1].split(", ")):
@@ -48,7 +50,9 @@ def _process(app: Any, what: str, name: str, obj: Any, options: Any, lines: list
         parameters = set(inspect.signature(obj).parameters)
     except (TypeError, ValueError):
         parameters = set()
-    lines[:] = as_rest(lines, parameters)
+    underlines = (at for at, line in enumerate(lines) if at and line.strip() and not line.strip("-"))
+    start = next(underlines, len(lines) + 1) - 1  # the title of the first section, if there is one
+    lines[:] = [*as_rest(lines[:start], parameters), *NumpyDocstring(lines[start:], SECTIONS).lines()]
 
 
 def _signature(app: Any, what: str, name: str, obj: Any, options: Any, given: str, returned: str) -> Any:
