@@ -33,6 +33,7 @@ def write_pages(figures: Sequence[FigureData], summary: Path, results: Path) -> 
 def summary_page(figures: Sequence[FigureData]) -> str:
     """REPRODUCTION.md."""
     by_name = {figure.name: figure for figure in figures}
+    # One list, in the order of the page, so that the page can be read here.
     return "\n".join(
         [
             "# What was reproduced",

@@ -201,6 +201,8 @@ class Constraints:
                 )
             pairs.append((positions[a][0], positions[b][0]))
         precedes = closure(len(tasks), pairs, labels)
+        # The ends are added after the closure: a row or column of ones keeps it closed, and contradictions show as
+        # entries that are already there.
         head = None if self.first is None else positions[self.first][0]
         tail = None if self.last is None else positions[self.last][-1]
         if head is not None and head == tail and len(tasks) > 1:

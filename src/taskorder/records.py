@@ -13,7 +13,15 @@ from taskorder.typed import Misfit, typed
 
 @dataclass(frozen=True)
 class Repair:
-    """How far a similarity matrix had to move to become a correlation matrix."""
+    """How far a similarity matrix had to move to become a correlation matrix.
+
+    Examples
+    --------
+    >>> from taskorder import solve
+    >>> plan = solve([[1, 0.9, 0], [0.9, 1, 0.9], [0, 0.9, 1]])
+    >>> round(plan.repair.largest_change, 3), plan.repair.min_eigenvalue < 0
+    (0.157, True)
+    """
 
     asymmetry: float
     """Largest |C - C.T| before symmetrizing; 0 for a symmetric input."""
@@ -280,7 +288,15 @@ class TaskSimulation:
 
 @dataclass(frozen=True)
 class Simulation:
-    """Gradient descent on random linear tasks beside the closed form."""
+    """Gradient descent on random linear tasks beside the closed form.
+
+    Examples
+    --------
+    >>> from taskorder import chain, simulate
+    >>> simulation = simulate(chain(3, 0.5), [0, 2, 1], num_seeds=2)
+    >>> simulation.named_order, round(simulation.closed_form, 4)
+    (('A', 'C', 'B'), 0.0664)
+    """
 
     order: tuple[int, ...]
     names: tuple[str, ...]

@@ -152,6 +152,11 @@ def align(tasks: Iterable[Task]) -> tuple[Task, ...]:
     tasks
         With different names, inputs of one shape, and either all with data or all without.
 
+    Returns
+    -------
+    tuple of Task
+        In the order given, all with the same `classes`.
+
     Raises
     ------
     ValueError
@@ -194,6 +199,11 @@ def share_labels(tasks: Iterable[Task]) -> tuple[Task, ...]:
     ----------
     tasks
         As for `align`.
+
+    Returns
+    -------
+    tuple of Task
+        In the order given, with labels from 0 on.
 
     Examples
     --------

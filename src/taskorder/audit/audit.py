@@ -123,6 +123,7 @@ def audit_results(
     if not 0 < number(difference) < 1:
         raise ValueError(f"`difference` must be above 0 and below 1 (0.01 is one point), got {difference!r}.")
     whole = results.accuracy.mean(axis=2)
+    # Only a complete block of orders and seeds can separate the two; runs outside of it are left out and reported.
     design, rows, columns = design_of(whole)
     table, orders = whole[np.ix_(rows, columns)], tuple(results.orders[row] for row in rows)
     num_runs = int((~np.isnan(table)).sum())

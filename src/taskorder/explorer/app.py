@@ -124,6 +124,7 @@ def create_app(token: str, searches: Searches, start: plans.Payload | None = Non
         yield
         await to_thread.run_sync(searches.join)
 
+    # `_answering` turns a ValueError into a one-line answer with status 400; the other routes raise none.
     app = Starlette(
         routes=[
             Route("/", index),

@@ -30,6 +30,11 @@ def pilot_sample(
         Keep the evaluation data, whole, to measure on. False drops them, and losses are measured on the sample itself,
         as in the paper: then the evaluation data play no part in choosing an order.
 
+    Returns
+    -------
+    tuple of Task
+        In the order given.
+
     Examples
     --------
     >>> task = Task("a", np.arange(200.0).reshape(100, 2), [0, 1, 1, 1] * 25)

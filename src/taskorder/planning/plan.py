@@ -56,7 +56,18 @@ SLOW_DRAWS = 20
 
 
 class PilotResult(NamedTuple):
-    """A plan and the measurements that it rests on."""
+    """A plan and the measurements that it rests on.
+
+    Examples
+    --------
+    >>> from taskorder import Task, run_pilot
+    >>> from taskorder.learners import CallableLearner
+    >>> def answer(learned, test, seed):
+    ...     return {"loss": 0.0 if learned[-1] == test else 0.5, "chance": 1.0}
+    >>> result = run_pilot([Task("x"), Task("y"), Task("z")], CallableLearner(answer, name="pupil"), seeds=1)
+    >>> sorted(result.plan.named_order), result.transfer.losses.shape
+    (['x', 'y', 'z'], (1, 3, 3))
+    """
 
     plan: Plan
     transfer: TransferLosses

@@ -23,6 +23,7 @@ def page_html(page: Page, command: str) -> str:
     style = _file("page.css") + _file("charts.css") + rule_colors()
     code = f'"use strict";\n(() => {{\n{script(*MODULES)}}})();\n'
     charts = _charts(page)
+    # The page runs only its own style and script, by their hashes: a hostile task name cannot add another.
     policy = (
         f"default-src 'none'; img-src data:; style-src '{_hash(style)}'; script-src '{_hash(code)}'; "
         "base-uri 'none'; form-action 'none'"

@@ -37,6 +37,7 @@ def list_one_row(e0, r0, h0, C, G, first, out):
     while depth >= 0:
         m = n - depth
         t = task[depth]
+        # The last three tasks make up most of the tree: their six orders are written out without a loop.
         if m == 3 and depth > 0:
             x, y, z = t[0], t[1], t[2]
             now, rx, ry, rz = e[depth], r[depth, 0], r[depth, 1], r[depth, 2]
@@ -107,6 +108,7 @@ def list_many_rows(e0, A0, N0, C, G, first, out):
             out[row] = value
             row += 1
             continue
+        # With two tasks left only the diagonal of the next state counts, so it is not built.
         if m == 2:
             o = 1 - k
             i = t[o]

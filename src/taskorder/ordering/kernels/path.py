@@ -86,6 +86,7 @@ def degree_bound(cost, degree, value, steps):
             if degree[i] == 2:
                 bound += 0.5 * second
                 used[at_second] += 0.5
+        # Subgradient steps do not rise at every step, so the best prices are kept and the step is halved when stuck.
         stale += 1
         if bound > best:
             best = bound
