@@ -179,7 +179,8 @@ MEASURED = re.compile(r"\d[\d.]*(?: %)? \[[\d.]+, [\d.]+\]|\b\d{1,3}(?:,\d{3})+\
 
 @pytest.mark.parametrize("name", ["theory.md", "speed.md", "faq.md"])
 def test_measured_numbers_are_those_of_the_results(name):
-    kept = "".join((ROOT / page).read_text() for page in ("README.md", "REPRODUCTION.md", "docs/choose.md"))
+    sources = [*(ROOT / page for page in ("README.md", "docs/choose.md")), *(ROOT / "reproduction/pages").glob("*.md")]
+    kept = "".join(source.read_text() for source in sources)
     numbers = MEASURED.findall((ROOT / "docs" / name).read_text())
     assert numbers
     assert [number for number in numbers if number not in kept] == []

@@ -44,7 +44,7 @@ def test_help_on_a_full_disk(argv, tmp_path):
 
 @pytest.mark.parametrize("redirection", ["2>&-", "2> /dev/full"])
 def test_without_stderr_only_results_reach_stdout(redirection, tmp_path):
-    done = shell(redirection, "plan", "table.csv", "--json", tmp_path=tmp_path)
+    done = shell(redirection, "solve", "table.csv", "--json", tmp_path=tmp_path)
     assert done.returncode == 0
     assert len(Plan.from_json(done.stdout).order) == 2
     for argv in (["solve", "missing.csv"], ["solve", "--fast"], ["solve"]):
