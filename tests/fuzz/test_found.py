@@ -221,11 +221,7 @@ def test_kept_tables_that_are_damaged(tmp_path):
     twice = {**runs, "runs": [*runs["runs"], runs["runs"][0]]}
     short = gzip.compress(b"\n".join(gzip.decompress(table).split(b"\n")[:-2]))
     for about, numbers, message in (
-        (
-            description,
-            table[:200] + b"\xff" * 50 + table[250:],
-            "must be a table written by `taskorder export --whole`",
-        ),
+        (description, table[:200] + b"\xff" * 50 + table[250:], "must be a whole gzip file"),
         (description, short, "must hold whole runs"),
         (json.dumps(half).encode(), table, "must describe runs by set and seed"),
         (json.dumps(twice).encode(), table, "must hold whole runs, got one of them twice"),

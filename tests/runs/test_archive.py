@@ -72,9 +72,15 @@ def test_the_description_says_what_and_how(kept):
 
 def test_damaged_files_are_named(kept, tmp_path):
     text = gzip.decompress(kept.read_bytes())
-    for damaged in (b"no gzip", gzip.compress(text)[:-9], gzip.compress(b"a,b\n1,2\n"), gzip.compress(text + b"9,9\n")):
+    other = "must be a table written by `taskorder export --whole`"
+    for damaged, message in (
+        (b"no gzip", other),
+        (gzip.compress(text)[:-9], "must be a whole gzip file"),
+        (gzip.compress(b"a,b\n1,2\n"), other),
+        (gzip.compress(text + b"9,9\n"), other),
+    ):
         kept.write_bytes(damaged)
-        with Store() as empty, pytest.raises(ValueError, match="must be a table written by `taskorder export --whole`"):
+        with Store() as empty, pytest.raises(ValueError, match=message):
             load_archive(description_path(kept), empty)
     description_path(kept).write_text("{}")
     with pytest.raises(ValueError, match="must describe a table of runs"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,12 +12,16 @@ from taskorder.checks import Floats
 from taskorder.constraints import Constraints
 from taskorder.records import Plan
 from taskorder.report.source import open_source
+from taskorder.tables.input_files import Refusal, open_lines, printable
 from taskorder.tables.loss_ratios import clip_similarity
 from taskorder.tables.reading import read_similarity
+from taskorder.tables.separated import read_rows
 
 if TYPE_CHECKING:
     from taskorder.planning.rehearsal import Rehearsal
 
+MAX_REHEARSAL_BYTES = 2**30
+"""Largest rehearsal.csv that is read."""
 MOST_ORDERS = 1000
 """Orders whose numbers go into the page."""
 
@@ -97,13 +100,16 @@ def _cells(path: Path) -> dict[tuple[str, str, str], tuple[float, float]]:
     """Value and accuracy (NaN where it is unknown) by seed, sequence and task."""
     cells = {}
     try:
-        with open(path, newline="", encoding="utf-8-sig") as file:
-            for row in csv.DictReader(file):
-                numbers = float(row["value"]), float(row["accuracy"] or "nan")
-                cells[row["seed"], row["learned"], row["test"]] = numbers
-    except OSError as problem:
-        raise ValueError(f"`{path}` must be readable, got: {problem.strerror}.") from None
-    except (KeyError, TypeError, ValueError, csv.Error):
+        with open_lines(path, max_bytes=MAX_REHEARSAL_BYTES) as lines:
+            rows = (row for _, row in read_rows(lines, printable(path), separator=",")[1])
+            header = next(rows, [])
+            for row in rows:
+                entry = dict(zip(header, row, strict=True))
+                numbers = float(entry["value"]), float(entry["accuracy"] or "nan")
+                cells[entry["seed"], entry["learned"], entry["test"]] = numbers
+    except Refusal:
+        raise
+    except (KeyError, ValueError):
         raise ValueError(f"`{path}` must be the table that `taskorder plan` wrote, got something else.") from None
     return cells
 

@@ -11,7 +11,6 @@ import csv
 import gzip
 import io
 import json
-import zlib
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from operator import attrgetter
@@ -23,10 +22,14 @@ from taskorder.runs.index import RunIndex, run_index
 from taskorder.runs.results import SCORES, misfit, run_result
 from taskorder.runs.specs import KIND, RunSpec
 from taskorder.runs.store import Entry, Store
+from taskorder.tables.input_files import Refusal, open_lines, printable
+from taskorder.tables.separated import read_rows
 
 COLUMNS = (*SCORES, "value")
 HEADER = ("set", "seed", "table", "network", "task", *COLUMNS)
 ORDERS = "orders"
+MAX_ARCHIVE_BYTES = 2**32
+"""Largest table that is read, unpacked."""
 
 
 class Archive(NamedTuple):
@@ -179,13 +182,15 @@ def _results(path: Path, archive: Archive) -> list[dict[str, Any]]:
         for run in archive.runs
     }  # fmt: skip
     try:
-        with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
-            rows = csv.reader(file)
-            if next(rows) != list(HEADER):
+        with open_lines(path, max_bytes=MAX_ARCHIVE_BYTES) as lines:
+            rows = read_rows(lines, printable(path), separator=",")[1]
+            if next(rows, (0, []))[1] != list(HEADER):
                 raise ValueError("other columns")
-            for number, seed, table, network, task, *cells in rows:
+            for _, (number, seed, table, network, task, *cells) in rows:
                 _put(results[int(number), int(seed)], table, network, int(task), cells)
-    except (OSError, EOFError, zlib.error, LookupError, ValueError, StopIteration, csv.Error) as problem:
+    except Refusal:
+        raise
+    except (LookupError, ValueError) as problem:
         raise ValueError(f"`{path}` must be a table written by `taskorder export --whole`, got {problem!r}.") from None
     damage = next(filter(None, map(misfit, results.values())), "")
     if damage or len(results) < len(archive.runs):

@@ -20,12 +20,19 @@ _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")
 
 
 def read_rows(
-    lines: Iterable[str], label: str, *, max_cells: int = MAX_CELLS, rule: str = "", comments: bool = False
+    lines: Iterable[str],
+    label: str,
+    *,
+    separator: str = "",
+    max_cells: int = MAX_CELLS,
+    rule: str = "",
+    comments: bool = False,
 ) -> tuple[str, Iterator[tuple[int, list[str]]]]:
     """The separator, and the rows: line number and cells without blanks around them.
 
-    Blank lines are skipped, and with `comments` lines that start with #, but never inside quotes. A row of more than
-    `max_cells` cells is refused before they take memory; `rule` is what it breaks.
+    The separator is found in the first rows unless it is given. Blank lines are skipped, and with `comments` lines that
+    start with #, but never inside quotes. A row of more than `max_cells` cells is refused before they take memory; `rule`
+    is what it breaks.
 
     >>> separator, rows = read_rows(["x;y\\n", "\\n", "1,5; 2\\n"], "a.csv")
     >>> separator, list(rows)
@@ -34,11 +41,11 @@ def read_rows(
     lines = iter(lines)
     sample: list[str] = []
     seen = num_rows = 0
-    while num_rows < 20 and seen < _SAMPLE and (line := next(lines, "")):
+    while not separator and num_rows < 20 and seen < _SAMPLE and (line := next(lines, "")):
         sample.append(line)
         seen += len(line)
         num_rows += _is_content(line)
-    separator = find_separator("".join(sample))
+    separator = separator or find_separator("".join(sample))
     rule = rule or f"have at most {max_cells} cells in a row"
     return separator, _rows(itertools.chain(sample, lines), label, separator, max_cells, rule, comments)
 
