@@ -6,17 +6,19 @@ python tests/compile_kernels.py
 import subprocess
 import sys
 
-TABLE = """
+START = """
 import numpy as np
-import taskorder
-x = np.random.default_rng(0).normal(size=({0}, {0})) + 0.5
-table = np.corrcoef(x)
+from taskorder import compare, leaves, solve
+def table(size, mean=0.5):
+    return np.corrcoef(np.random.default_rng(0).normal(size=(size, size)) + mean * np.arange(size))
 """
 PARTS = (
-    # proofs: branch and bound, meeting in the middle, repeated visits
-    TABLE.format(10) + "for options in ({}, {'rule': 'worst'}, {'visits': 11}): taskorder.solve(table, **options)",
-    # searches of large tables, and the rules that follow paths
-    TABLE.format(70) + "taskorder.compare(table, time_limit=0.1)",
+    # proofs by listing, by meeting in the middle and by branch and bound, with one and with several output dimensions
+    START + "for size in (7, 9, 12): solve(table(size)); solve(table(size), 'worst')\n"
+    "for size in (7, 9): solve(table(size), output=table(size))\n"
+    "solve(leaves(21, 0.8), time_limit=5); solve(table(6), visits=8)",
+    # searches, and the rules that follow paths
+    START + "for size in (9, 23, 70): compare(table(size), time_limit=1)",
 )
 
 if __name__ == "__main__":
