@@ -31,8 +31,8 @@ def read_rows(
     """The separator, and the rows: line number and cells without blanks around them.
 
     The separator is found in the first rows unless it is given. Blank lines are skipped, and with `comments` lines that
-    start with #, but never inside quotes. A row of more than `max_cells` cells is refused before they take memory; `rule`
-    is what it breaks.
+    start with #, but never inside quotes. A row of more than `max_cells` cells is refused before they take memory;
+    `rule` is what it breaks.
 
     >>> separator, rows = read_rows(["x;y\\n", "\\n", "1,5; 2\\n"], "a.csv")
     >>> separator, list(rows)
