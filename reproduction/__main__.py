@@ -31,8 +31,8 @@ continues where it stopped. Quick versions are stored as NAME-quick.
 At full size, image figures need the results of `taskorder run
 reproduction/configs/...` on a GPU. The repository has them all in
 reproduction/results/tables; without some of them, --partial draws the rest.
-With --quick they train small networks on real data in a few minutes (first:
-taskorder data get fashion-mnist cifar10).
+With --quick they train small networks on real data in a few minutes. Download
+it first: taskorder data get fashion-mnist, and taskorder data get cifar10.
 
 examples:
   python -m reproduction fig2b --quick

@@ -58,10 +58,10 @@ def _record(kind: Any, value: Any, where: str) -> Any:
         raise Misfit(f"{_short(value)} at {where or 'the top'}")
     hints = get_type_hints(kind)
     known = {field.name: field for field in fields(kind)}
-    misfits = [key for key in value if key not in known]
-    misfits += [key for key, field in known.items() if key not in value and field.default is MISSING]
+    misfits = [f"an unknown key {_short(key)}" for key in value if key not in known]
+    misfits += [f"no key {key!r}" for key, field in known.items() if key not in value and field.default is MISSING]
     if misfits:
-        raise Misfit(f"a missing or unknown key {_short(misfits[0])} at {where or 'the top'}")
+        raise Misfit(f"{misfits[0]} at {where or 'the top'}")
     inside = f"{where}." if where else ""
     return kind(**{key: typed(hints[key], part, f"{inside}{key}") for key, part in value.items()})
 

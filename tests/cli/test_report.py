@@ -239,7 +239,7 @@ def test_bad_inputs_get_one_line(capsys, here):
     assert "must be a folder that `taskorder plan` wrote" in refused(capsys, str(here))
     assert "empty" in refused(capsys, "empty")
     assert "must be JSON" in refused(capsys, "text.json")
-    assert "missing or unknown key" in refused(capsys, "list.json")
+    assert "got no key 'names'" in refused(capsys, "list.json")
     assert "store" in refused(capsys, "broken.sqlite")
     (here / "order.json").write_text(PortableOrder(names=("a", "b"), order=(1, 0)).to_json())
     assert "got an order.json, which has no errors. Give its plan." in refused(capsys, "order.json")

@@ -120,9 +120,9 @@ def test_an_audit_is_read_back_unchanged():
         ({"mean": float("inf")}, "inf at mean"),
         ({"num_runs": 1.5}, "1.5 at num_runs"),
         ({"design": "none"}, "'none' at design"),
-        ({"orders": [{"order": 1}]}, "a missing or unknown key 'mean' at orders[0]"),
-        ({"extra": 1}, "a missing or unknown key 'extra' at the top"),
-        ({"needs": {}}, "a missing or unknown key 'difference' at needs"),
+        ({"orders": [{"order": 1}]}, "no key 'mean' at orders[0]"),
+        ({"extra": 1}, "an unknown key 'extra' at the top"),
+        ({"needs": {}}, "no key 'difference' at needs"),
     ],
 )
 def test_what_does_not_fit_is_named(change, said):

@@ -118,7 +118,7 @@ def _facts(numbers: PlanNumbers) -> list[Fact]:
         mean = around.comparison.random_mean
         ratio = f"{plan.error / mean:.2g} \N{MULTIPLICATION SIGN}" if mean > 0 else "the same"
         facts.append(Fact("Against random", ratio, f"the mean {number(mean)} of {around.which}"))
-        facts.append(Fact("Better orders", percent(around.share_better(plan.error)), "of them"))
+        facts.append(Fact("Better orders", percent(around.share_better(plan.error)), f"of {around.which}"))
     if plan.proven:
         facts.append(Fact("Proof", "proven", f"no allowed order is {'worse' if plan.rule == 'worst' else 'better'}"))
     elif plan.gap is not None:
