@@ -73,3 +73,20 @@ def test_a_file_that_has_the_name_of_an_option_keeps_it(tmp_path, monkeypatch, c
     assert "`seed` must" in capsys.readouterr().err
     assert main(["solve", "--demo", "--seed", "-1"]) == 2
     assert "`--seed` must" in capsys.readouterr().err
+
+
+def said(capsys, *words: str) -> str:
+    assert main([*words]) == 2
+    return capsys.readouterr().err
+
+
+def test_what_was_got_keeps_its_words(tmp_path, capsys, monkeypatch):
+    """Options are named in the rule of a message, never in what it quotes: tasks, files and other programs."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "table.csv").write_text(",A,`last`\nA,1,0.5\n`last`,0.5,1\n")
+    message = said(capsys, "solve", "table.csv", "--first", "`last`", "--before", "A:`last`")
+    assert "`--first` must not contradict `--before`, got first `last` but A before `last`" in message
+    (tmp_path / "run.toml").write_text("batch = 3\n")
+    assert "`batch` must" in said(capsys, "run", "run.toml")
+    (tmp_path / "first").write_text("x")
+    assert "`--first`" not in said(capsys, "solve", "table.csv", "--output-similarity=first")

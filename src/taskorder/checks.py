@@ -168,8 +168,8 @@ def visit_order(value: Iterable[Any], num_tasks: int, name: str = "order") -> In
     return np.array(indices, dtype=np.int64)
 
 
-def task_names(value: Sequence[str] | None, num_tasks: int) -> tuple[str, ...]:
-    """The checked task names; A, B, C, ... by default."""
+def task_names(value: Sequence[str] | None, num_tasks: int, label: str = "`names`") -> tuple[str, ...]:
+    """The checked task names; A, B, C, ... by default. `label` is what a message calls them."""
     if value is None:
         if num_tasks <= 26:
             return tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ"[:num_tasks])
@@ -177,12 +177,12 @@ def task_names(value: Sequence[str] | None, num_tasks: int) -> tuple[str, ...]:
         return tuple(f"T{i + 1:0{width}d}" for i in range(num_tasks))
     names = tuple(str(name).strip() for name in value)
     if len(names) != num_tasks:
-        raise ValueError(f"`names` must name each of the {num_tasks} tasks, got {len(names)} names.")
+        raise ValueError(f"{label} must name each of the {num_tasks} tasks, got {len(names)} names.")
     if not all(names):
-        raise ValueError(f"`names` must not be empty, got a blank name at position {names.index('') + 1}.")
+        raise ValueError(f"{label} must not be empty, got a blank name at position {names.index('') + 1}.")
     twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < num_tasks else []
     if twice:
-        raise ValueError(f"`names` must be unique, got {twice[0]!r} more than once.")
+        raise ValueError(f"{label} must be unique, got {twice[0]!r} more than once.")
     return names
 
 

@@ -152,7 +152,7 @@ def test_the_gain_tells_where_it_is_seven():
     assert "it is 7 at a = 0.56" in check(figure, "about 7 times").found
 
 
-def testfig4_curves_are_those_of_plain_descent():
+def test_curves_are_those_of_plain_descent():
     config = replace(SHORT, num_random=2, points_per_task=5)
     (result,) = fig4c.run_batch(fig4c.specs(config)[:1])
     tasks = sample_tasks(graphs.chain(5, 0.7), sizes=Sizes(5, 500, 3), seed=0, small=True)

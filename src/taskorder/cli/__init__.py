@@ -85,7 +85,7 @@ def run_parsed(make_parser: Callable[[], argparse.ArgumentParser], argv: Sequenc
     except ValueError as problem:
         if type(problem).__name__ == "LinAlgError":  # a numerical failure of ours, not bad input
             raise
-        words = sys.argv[1:] if argv is None else argv
+        words = {part for word in (sys.argv[1:] if argv is None else argv) for part in (word, word.partition("=")[2])}
         names = {name: option for name, option in option_names(parser, args).items() if name not in words}
         say(f"error: {with_option_names(str(problem), names)}")
         return BAD_INPUT

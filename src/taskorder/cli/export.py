@@ -178,22 +178,22 @@ def _parts(store: Store, runs: RunIndex) -> Iterator[Columns]:
 
 
 def _table(result: dict[str, Any]) -> Columns:
-    """A row for each order, step and task of a result, from its rows for distinct beginnings."""
-    from taskorder.runs.results import SCORES
+    """A row for each order, step and task of a result, from its rows for distinct prefixes."""
+    from taskorder.runs.results import SCORES, prefix_rows
 
     names = result["task_set"]["names"]
-    rows = {tuple(text.split(".")) if text else (): row for row, text in enumerate(result["beginnings"])}
+    rows = prefix_rows(result)
     table: Columns = {key: [] for key in (*TABLE, *SCORES)}
     tasks = range(len(names))
-    for order in sorted((way for way in rows if len(way) == len(names)), key=lambda way: tuple(map(int, way))):
-        places = {int(task): place for place, task in enumerate(order, 1)}
+    for order in sorted(prefix for prefix in rows if len(prefix) == len(names)):
+        positions = {task: position for position, task in enumerate(order, 1)}
         for step in range(len(order) + 1):
             row = rows[order[:step]]
-            table["order"] += [">".join(order)] * len(names)
+            table["order"] += [">".join(map(str, order))] * len(names)
             table["step"] += [step] * len(names)
             table["task"] += tasks
             table["task_name"] += names
-            table["position"] += [places[task] for task in tasks]
+            table["position"] += [positions[task] for task in tasks]
             for key in SCORES:
                 table[key] += result[key][row]
     return table

@@ -53,12 +53,21 @@ def option_names(parser: argparse.ArgumentParser, args: argparse.Namespace) -> d
 
 
 def with_option_names(message: str, names: Mapping[str, str]) -> str:
-    """The message with the names of arguments for those of parameters, where these stand between backticks.
+    """A refusal with the names of arguments for those of parameters: "`name` must RULE, got VALUE.".
 
-    >>> with_option_names("`port` must be free.", {"port": "--port"})
-    '`--port` must be free.'
+    Only the rule of a message that starts with a parameter is read. What was got may quote files, tasks and other
+    programs, and stays as it is.
+
+    >>> names = {"first": "--first", "before": "--before"}
+    >>> with_option_names("`first` must not contradict `before`, got first `before` but A before `before`.", names)
+    '`--first` must not contradict `--before`, got first `before` but A before `before`.'
+    >>> with_option_names("run.toml: `first` must be a known key.", names)
+    'run.toml: `first` must be a known key.'
     """
-    return re.sub(r"`(\w+)`", lambda name: f"`{names.get(name[1], name[1])}`", message)
+    if not re.match(r"`\w+`", message):
+        return message
+    rule, *rest = message.partition(", got ")
+    return re.sub(r"`(\w+)`", lambda name: f"`{names.get(name[1], name[1])}`", rule) + "".join(rest)
 
 
 def add_table(parser: argparse.ArgumentParser) -> None:

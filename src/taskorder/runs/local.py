@@ -53,7 +53,7 @@ class _Here:
         self._outcome: Done | Exception | None = None
 
     def batch_size(self, ask: Callable[[], None]) -> int:
-        """What the caller error_text."""
+        """What the caller asked for."""
         return self._batch_size
 
     def room(self) -> int:

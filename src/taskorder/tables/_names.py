@@ -17,10 +17,7 @@ def checked_names(names: Sequence[str], num_tasks: int, label: str) -> tuple[str
 
     Joiners are welcome where a script or an emoji needs them, but no two names may differ in nothing else.
     """
-    try:
-        checked = task_names(names, num_tasks)
-    except ValueError as problem:
-        raise ValueError(str(problem).replace("`names`", f"The task names in `{label}`", 1)) from None
+    checked = task_names(names, num_tasks, f"The task names in `{label}`")
     seen: dict[str, str] = {}
     for name in checked:
         shown = JOINER.sub("", name)
