@@ -23,4 +23,5 @@ PARTS = (
 
 if __name__ == "__main__":
     processes = [subprocess.Popen([sys.executable, "-c", part]) for part in PARTS]
-    sys.exit(any([process.wait() for process in processes]))
+    codes = [process.wait() for process in processes]
+    sys.exit(any(codes))

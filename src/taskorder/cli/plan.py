@@ -238,7 +238,7 @@ def _write(result: PilotResult, read: TaskFiles, folder: Path) -> list[str]:
         files["rehearsal.csv"] = _text(
             [["seed", "learned", "test", "value", "accuracy"]]
             + [
-                [table.seeds[s] if s < len(table.seeds) else s, ">".join(names[place] for place in ending), name,
+                [table.seeds[s] if s < len(table.seeds) else s, ">".join(names[task] for task in ending), name,
                  rehearsal.values[s, row, t], "" if rehearsal.accuracy is None else rehearsal.accuracy[s, row, t]]
                 for s in range(rehearsal.num_seeds)
                 for row, ending in enumerate(rehearsal.endings)

@@ -318,7 +318,7 @@ def _measured(
 
 
 def _base(similarity: Floats, constraints: Constraints) -> tuple[int, ...]:
-    """An allowed order by the similarity alone, for the beginnings that were not rehearsed."""
+    """An allowed order by the similarity alone, for the prefixes that were not rehearsed."""
     rule, _ = similarity_rule(len(similarity))
     return rule_order(similarity, rule, constraints)
 

@@ -7,7 +7,7 @@ order, each from a fresh model), of how well all tasks are done after it. The bu
     tasks    every task alone: also what the similarity of tasks is estimated from
     pairs    every ordered pair
     beam     longer endings of the most promising orders, one more task in front at a time
-    orders   all orders, whose beginnings are shared and hold all endings
+    orders   all orders, whose prefixes are shared and hold all endings
 """
 
 from __future__ import annotations
@@ -229,7 +229,7 @@ def _affordable(
     """
     P = len(open_tasks)
     for level in ("orders", "pairs", "tasks") if P <= LISTED else ("pairs", "tasks"):
-        lengths = range(min(LEVELS.get(level, P), P), 1, -1)  # from the longest: its beginnings are learned on the way
+        lengths = range(min(LEVELS.get(level, P), P), 1, -1)  # from the longest: its prefixes are learned on the way
         orders = [order for length in lengths for order in filter(may_end, itertools.permutations(open_tasks, length))]
         orders += [(task,) for task in open_tasks]
         count = len(seeds) if fits is None else min(len(seeds), fits // len(PrefixTree(orders)))
