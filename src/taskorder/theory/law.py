@@ -145,7 +145,7 @@ def peeled_gains(table: ArrayLike, order: Iterable[int], weights: ArrayLike | No
     Examples
     --------
     >>> x = peeled_gains([[1, 0.5], [0.5, 1]], [0, 1])
-    >>> x, x @ [1, 0.1]
+    >>> x, float(x @ [1, 0.1])
     (array([0.75 , 0.375]), 0.7875)
     """
     S = square_matrix(table, name="table")
