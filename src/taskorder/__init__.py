@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from taskorder.theory.closed_form import error_path, final_error, task_errors
     from taskorder.theory.correlation import random_correlation
     from taskorder.theory.graphs import chain, leaves, ring, tree
+    from taskorder.theory.law import final_knowledge
     from taskorder.theory.nearest import nearest_correlation
     from taskorder.theory.perturbation import perturbation
     from taskorder.theory.random_orders import expected_random_error
@@ -55,6 +56,7 @@ __all__ = [
     "error_path",
     "expected_random_error",
     "final_error",
+    "final_knowledge",
     "leaves",
     "measure_transfer",
     "nearest_correlation",
@@ -92,6 +94,7 @@ _HOMES = {
     "theory.correlation": ("random_correlation",),
     "theory.closed_form": ("error_path", "final_error", "task_errors"),
     "theory.graphs": ("chain", "leaves", "ring", "tree"),
+    "theory.law": ("final_knowledge",),
     "theory.nearest": ("nearest_correlation",),
     "theory.perturbation": ("perturbation",),
     "theory.random_orders": ("expected_random_error",),

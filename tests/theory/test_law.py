@@ -64,7 +64,9 @@ def test_closed_form(size_seed, d):
     P = len(S)
     ordered = S[np.ix_(order, order)]
     position = np.arange(P)
-    discount = np.where(position[None] > position[:, None], d ** np.clip(position[None] - position[:, None], 0, None), 0)
+    discount = np.where(
+        position[None] > position[:, None], d ** np.clip(position[None] - position[:, None], 0, None), 0
+    )
     U = ordered * discount
     # v_nu = 1 - d s_nu just before step nu is learned: v = 1 - U^T v
     v = np.linalg.solve(np.eye(P) + U.T, np.ones(P))
