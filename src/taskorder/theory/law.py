@@ -5,18 +5,19 @@ every task (1 is perfect, 0 is chance). The state s holds what the learner knows
 
     s <- d s + S_k (1 - d s_k)
 
-keeps the share d of what was known, the **retention**, and then closes the gap on task k, which moves the other tasks in
-proportion to S_k. d = 1 with a symmetric S is the recursion of Theorem 3.1 of the paper (r = 1 - s, `closed_form.py`);
-d = 0 says that only the last task counts. Where tasks differ in size, d may differ by task: d_k applies when k is learned.
+keeps the share d of what was known, the **retention**, and then closes the gap on task k, which moves the other tasks
+in proportion to S_k. d = 1 with a symmetric S is the recursion of Theorem 3.1 of the paper (r = 1 - s,
+`closed_form.py`); d = 0 says that only the last task counts. Where tasks differ in size, d may differ by task: d_k
+applies when k is learned.
 
-Counted from the end the recursion is linear. Let a be the value of one unit of knowledge of each task (the weights at the
-end). Learning k last adds a.S_k to the score and leaves the values d_k (a - (a.S_k) e_k) for what was known before. In terms of
-g_j = a.S_j, the gain of learning j now, that is
+Counted from the end the recursion is linear. Let a be the value of one unit of knowledge of each task (the weights at
+the end). Learning k last adds a.S_k to the score and leaves the values d_k (a - (a.S_k) e_k) for what was known before.
+In terms of g_j = a.S_j, the gain of learning j now, that is
 
     score += g_k;   g_j <- d_k (g_j - S_jk g_k)   for all j,
 
-one peeling step for each task from the last to the first. With one retention d the gains x_t of the t-th task from the end
-do not depend on d, and score = sum_t d^t x_t.
+one peeling step for each task from the last to the first. With one retention d the gains x_t of the t-th task from the
+end do not depend on d, and score = sum_t d^t x_t.
 """
 
 from __future__ import annotations
@@ -127,8 +128,8 @@ def final_score(
 def peeled_gains(table: ArrayLike, order: Iterable[int], weights: ArrayLike | None = None) -> Floats:
     """The gains x_t of an order counted from its end: for one retention d the score is sum_t d^t x_t.
 
-    With R_k the weighted mean of row k, x_0 = R_last and x_1 = R_prev - S_prev,last R_last: typical tasks belong late, and
-    neighbors should be dissimilar.
+    With R_k the weighted mean of row k, x_0 = R_last and x_1 = R_prev - S_prev,last R_last: typical tasks belong late,
+    and neighbors should be dissimilar.
 
     Parameters
     ----------
