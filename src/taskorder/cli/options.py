@@ -53,10 +53,10 @@ def option_names(parser: argparse.ArgumentParser, args: argparse.Namespace) -> d
 
 
 def with_option_names(message: str, names: Mapping[str, str]) -> str:
-    """A refusal with the names of arguments for those of parameters: "`name` must RULE, got VALUE.".
+    """A refusal, "`name` must RULE, got VALUE. FIX.", with the names of arguments for those of parameters.
 
-    Only the rule of a message that starts with a parameter is read. What was got may quote files, tasks and other
-    programs, and stays as it is.
+    Names are translated in the rule and in the fix of a message of this form. The value may quote
+    files, tasks and other programs, and stays as it is.
 
     >>> names = {"first": "--first", "before": "--before"}
     >>> with_option_names("`first` must not contradict `before`, got first `before` but A before `before`.", names)
@@ -64,10 +64,14 @@ def with_option_names(message: str, names: Mapping[str, str]) -> str:
     >>> with_option_names("run.toml: `first` must be a known key.", names)
     'run.toml: `first` must be a known key.'
     """
-    if not re.match(r"`\w+`", message):
+    if not message.startswith("`"):
         return message
-    rule, *rest = message.partition(", got ")
-    return re.sub(r"`(\w+)`", lambda name: f"`{names.get(name[1], name[1])}`", rule) + "".join(rest)
+    rule, got, rest = message.partition(", got ")
+    value, stop, fix = rest.rpartition(". ")
+    if not stop:
+        value, fix = fix, ""
+    rule, fix = (re.sub(r"`(\w+)`", lambda name: f"`{names.get(name[1], name[1])}`", text) for text in (rule, fix))
+    return f"{rule}{got}{value}{stop}{fix}"
 
 
 def add_table(parser: argparse.ArgumentParser) -> None:

@@ -163,12 +163,12 @@ def _check_rule(rule: str, inputs: SolverInput) -> None:
     if inputs.constraints.weights is not None and rule in RULES_WITHOUT_WEIGHTS:
         raise ValueError(
             f"`weights` must be left out with rule '{rule}', which ranks by similarity alone. "
-            "Use rule 'optimal', or `compare` for this rule's weighted error."
+            "Use rule 'optimal', or `compare()` for this rule's weighted error."
         )
     if output is not None and rule in ("periphery-to-core", "core-to-periphery"):
         raise ValueError(
             f"`output` must be left out with rule '{rule}', which ranks by input similarity alone. "
-            "Use rule 'optimal', or `compare` for this rule's error under an output similarity."
+            "Use rule 'optimal', or `compare()` for this rule's error under an output similarity."
         )
     if output is not None and rule == "first-order" and _uniform_entry(output) is None:
         raise ValueError(
