@@ -17,6 +17,8 @@ from taskorder.tables import input_files
 from taskorder.tables.input_files import open_lines
 from taskorder.tables.separated import read_rows
 
+pytestmark = pytest.mark.slow("memory")
+
 
 def refused(read, source, match, *, megabytes, seconds=5.0):
     """Whether a source is refused with this message, in little memory and time."""
