@@ -6,7 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from taskorder import chain, final_error
-from taskorder.theory.law import final_knowledge, final_score, knowledge_path, peeled_gains
+from taskorder.theory.law import (
+    final_knowledge,
+    final_score,
+    knowledge_from_similarity,
+    knowledge_path,
+    peeled_gains,
+)
 
 SIZES = st.tuples(st.integers(1, 7), st.integers(0, 2**31))
 RETENTION = st.floats(0, 1)
@@ -121,3 +127,12 @@ def test_a_measured_start_continues_a_path():
 def test_bad_input(options, message):
     with pytest.raises(ValueError, match=message):
         final_knowledge(np.eye(3), [0, 1, 2], **options)
+
+
+def test_similarity_becomes_the_share_of_the_loss_that_is_gone():
+    ratio = np.array([[0.0, 0.36], [1.44, 0.0]])
+    rho = 1 - np.sqrt(ratio)
+    assert knowledge_from_similarity(rho) == pytest.approx(1 - ratio)
+    assert knowledge_from_similarity(0.5) == 0.75
+    with pytest.raises(ValueError, match="`similarity` must be finite numbers"):
+        knowledge_from_similarity([[1, None]])
