@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from taskorder.theory.closed_form import error_path, final_error, task_errors
     from taskorder.theory.correlation import random_correlation
     from taskorder.theory.graphs import chain, leaves, ring, tree
-    from taskorder.theory.law import final_knowledge
+    from taskorder.theory.law import final_knowledge, final_score, knowledge_from_similarity
     from taskorder.theory.nearest import nearest_correlation
     from taskorder.theory.perturbation import perturbation
-    from taskorder.theory.random_orders import expected_random_error
+    from taskorder.theory.random_orders import expected_random_error, expected_random_score
 
 __all__ = [
     "Audit",
@@ -55,8 +55,11 @@ __all__ = [
     "demo_similarity",
     "error_path",
     "expected_random_error",
+    "expected_random_score",
     "final_error",
     "final_knowledge",
+    "final_score",
+    "knowledge_from_similarity",
     "leaves",
     "measure_transfer",
     "nearest_correlation",
@@ -94,10 +97,10 @@ _HOMES = {
     "theory.correlation": ("random_correlation",),
     "theory.closed_form": ("error_path", "final_error", "task_errors"),
     "theory.graphs": ("chain", "leaves", "ring", "tree"),
-    "theory.law": ("final_knowledge",),
+    "theory.law": ("final_knowledge", "final_score", "knowledge_from_similarity"),
     "theory.nearest": ("nearest_correlation",),
     "theory.perturbation": ("perturbation",),
-    "theory.random_orders": ("expected_random_error",),
+    "theory.random_orders": ("expected_random_error", "expected_random_score"),
 }
 _HOME = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names}
 

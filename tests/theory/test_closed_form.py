@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taskorder import error_path, final_error, task_errors
+from taskorder import chain, error_path, final_error, final_knowledge, task_errors
 from taskorder.theory.closed_form import closed_form_error, output_factor
 
 sizes, seeds = st.integers(1, 8), st.integers(0, 2**32 - 1)
@@ -129,3 +129,51 @@ def test_a_wrong_error_would_be_noticed(make_correlation):
     C = make_correlation(4, 0)
     values = {round(closed_form_error(C, order), 9) for order in permutations(range(4))}
     assert len(values) == 24
+
+
+@given(sizes, seeds, st.floats(0, 0.99))
+def test_a_retention_below_one_takes_any_table(num_tasks, seed, d):
+    rng = np.random.default_rng(seed)
+    S = rng.uniform(-1, 1, (num_tasks, num_tasks))
+    order, weights, start = rng.permutation(num_tasks), rng.uniform(0.1, 2, num_tasks), rng.uniform(0, 1, num_tasks)
+    s, path = start, [(1 - start) ** 2]
+    for k in order:
+        s = d * s + 0.8 * S[k] * (1 - d * s[k])
+        path.append((1 - s) ** 2)
+    options = {"progress": 0.8, "retention": d, "start": start}
+    np.testing.assert_allclose(error_path(S, order, **options), path, atol=1e-12)
+    np.testing.assert_allclose(task_errors(S, order, **options), path[-1], atol=1e-12)
+    assert final_error(S, order, None, weights, **options) == pytest.approx(weights @ path[-1], rel=1e-12)
+
+
+@given(sizes, seeds)
+def test_full_retention_is_the_theorem_bit_for_bit(make_correlation, num_tasks, seed):
+    rng = np.random.default_rng(seed)
+    C, Co, order = make_correlation(num_tasks, seed), make_correlation(num_tasks, seed + 1), rng.permutation(num_tasks)
+    assert final_error(C, order, Co, retention=1) == final_error(C, order, Co)
+    assert final_error(C, order, retention=np.ones(num_tasks)) == final_error(C, order)
+    almost = final_error(C, order, retention=1 - 1e-12)
+    assert almost == pytest.approx(final_error(C, order), rel=1e-6, abs=1e-9)
+
+
+def test_a_start_continues_an_order():
+    C = chain(5, 0.7)
+    for d in (1.0, 0.4):
+        middle = final_knowledge(C, [0, 4], d)
+        whole = error_path(C, [0, 4, 2, 3, 1], retention=d)
+        np.testing.assert_allclose(error_path(C, [2, 3, 1], retention=d, start=middle), whole[2:], atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"retention": 0.5, "output": np.eye(3)}, "`output` must be left out for a retention below 1"),
+        ({"start": [0, 0, 0], "output": np.eye(3)}, "`start` must be left out with `output`"),
+        ({"start": [0, 0]}, "`start` must be 3 finite numbers"),
+        ({"retention": -0.1}, "`retention` must be in"),
+        ({"retention": {"A": 0.1}}, "one for each task, got names"),
+    ],
+)
+def test_bad_retention_or_start_is_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        final_error(np.eye(3), [0, 1, 2], **options)

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from taskorder import chain, final_error
 from taskorder.theory.law import (
+    checked_retention,
     final_knowledge,
     final_score,
     knowledge_from_similarity,
@@ -136,3 +137,12 @@ def test_similarity_becomes_the_share_of_the_loss_that_is_gone():
     assert knowledge_from_similarity(0.5) == 0.75
     with pytest.raises(ValueError, match="`similarity` must be finite numbers"):
         knowledge_from_similarity([[1, None]])
+
+
+def test_retention_by_name():
+    names = ["cats", "ships"]
+    assert checked_retention({"ships": 0.2, "cats": 0.1}, 2, names).tolist() == [0.1, 0.2]
+    with pytest.raises(ValueError, match="got a mapping where 'ships' is missing"):
+        checked_retention({"cats": 0.1}, 2, names)
+    with pytest.raises(ValueError, match="got a mapping where 'dogs' is no task"):
+        checked_retention({"cats": 0.1, "ships": 0.2, "dogs": 0.3}, 2, names)

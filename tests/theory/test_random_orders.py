@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from taskorder import chain, expected_random_error, final_error
 from taskorder.theory.closed_form import output_factor
-from taskorder.theory.random_orders import listed_errors, sampled_errors
+from taskorder.theory.law import final_score
+from taskorder.theory.random_orders import SUBSET_LIMIT, expected_random_score, listed_errors, sampled_errors
 
 
 @given(st.integers(1, 5), st.integers(0, 10**6), st.booleans())
@@ -68,3 +69,54 @@ def test_no_rounding_below_zero():
 def test_bad_options_are_refused(option, value):
     with pytest.raises(ValueError, match=f"`{option}`"):
         expected_random_error(np.eye(2), **{option: value})
+
+
+def transfer_table(num_tasks, seed):
+    """An asymmetric transfer table, weights and a retention for each task."""
+    rng = np.random.default_rng(seed)
+    return rng.uniform(-0.5, 1, (num_tasks, num_tasks)), rng.uniform(0.1, 2, num_tasks), rng.uniform(0, 1, num_tasks)
+
+
+@given(st.integers(1, 6), st.integers(0, 10**6), st.booleans())
+def test_moments_of_the_score_equal_all_orders_one_by_one(num_tasks, seed, single):
+    S, weights, d = transfer_table(num_tasks, seed)
+    d = d[0] if single else d
+    start = np.random.default_rng(seed + 1).uniform(0, 1, num_tasks)
+    scores = [final_score(S, order, d, weights, start=start) for order in permutations(range(num_tasks))]
+    record = expected_random_score(S, d, weights, start=start)
+    assert record.mean == pytest.approx(np.mean(scores), abs=1e-12)
+    assert record.std == pytest.approx(np.std(scores), abs=1e-12)
+    assert (record.exact, record.count, record.sem) == (True, len(scores), 0)
+
+
+@given(st.integers(1, 5), st.integers(0, 10**6))
+def test_errors_below_full_retention_equal_all_orders_one_by_one(num_tasks, seed):
+    S, weights, d = transfer_table(num_tasks, seed)
+    errors = [final_error(S, order, weights=weights, retention=d) for order in permutations(range(num_tasks))]
+    record = expected_random_error(S, weights=weights, retention=d)
+    assert record.mean == pytest.approx(np.mean(errors), rel=1e-12)
+    assert record.std == pytest.approx(np.std(errors), abs=1e-12)
+    assert (record.exact, record.count) == (True, len(errors))
+
+
+def test_larger_tables_are_sampled():
+    S, weights, d = transfer_table(SUBSET_LIMIT + 1, 5)
+    score = expected_random_score(S, d, weights, num_samples=4000, seed=2)
+    error = expected_random_error(S, weights=weights, retention=d, num_samples=400, seed=2)
+    assert (score.exact, score.count, error.exact, error.count) == (False, 4000, False, 400)
+    rng = np.random.default_rng(9)
+    orders = [rng.permutation(len(S)) for _ in range(1000)]
+    scores = [final_score(S, order, d, weights) for order in orders]
+    errors = [final_error(S, order, weights=weights, retention=d) for order in orders]
+    assert abs(score.mean - np.mean(scores)) < 4 * np.hypot(score.sem, np.std(scores) / np.sqrt(1000))
+    assert abs(error.mean - np.mean(errors)) < 4 * np.hypot(error.sem, np.std(errors) / np.sqrt(1000))
+
+
+def test_full_retention_gives_the_same_numbers_as_without_it():
+    C = chain(6, 0.6)
+    assert expected_random_error(C, retention=1) == expected_random_error(C)
+    assert expected_random_error(C, retention=[1.0] * 6) == expected_random_error(C)
+    with pytest.raises(ValueError, match="`output` must be left out"):
+        expected_random_error(C, C, retention=0.5)
+    with pytest.raises(ValueError, match="`similarity` must be symmetric"):
+        expected_random_error(np.triu(C), retention=1)

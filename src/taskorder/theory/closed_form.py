@@ -12,6 +12,9 @@ which needs no inverse, gives every task's error after every step, and allows an
 
 Training that stops early removes only a share of a task's own residual: `progress` = 1 - (1 - eta N_x / N_s)^steps for
 gradient descent with rate eta, and the sweep becomes R <- R - progress R[:, j] C[j, :].
+
+A learner that forgets keeps the share `retention` of what it knew when it learns the next task (`law.py`). Its error is
+the sum of (1 - s)^2 over its knowledge s, for any transfer table; at retention 1 that is the theorem's.
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ from taskorder.checks import (
     unit_diagonal,
     visit_order,
 )
+from taskorder.theory.law import checked_retention, checked_start, knowledge_path
 
 
 def final_error(
@@ -40,6 +44,8 @@ def final_error(
     weights: ArrayLike | None = None,
     *,
     progress: float = 1.0,
+    retention: ArrayLike = 1.0,
+    start: ArrayLike | None = None,
 ) -> float:
     """Weighted sum of all task errors after the last task of `order` has been learned.
 
@@ -58,6 +64,12 @@ def final_error(
         Weight of each task's error; 1 by default.
     progress : float
         Share of its own residual that a task loses when it is trained: 1 is training to convergence, more overshoots.
+    retention : float or array-like, (P,)
+        Share of its knowledge that the learner keeps when it learns the next task; 1 is the theorem. Below 1
+        `similarity` may be any transfer table of knowledge (row: task that was learned, column: task that is tested),
+        and `output` must be None.
+    start : array-like, (P,), optional
+        Knowledge of each task before the first step; 0 by default.
 
     Returns
     -------
@@ -72,13 +84,21 @@ def final_error(
     0.00390625
     >>> final_error([[1, 0.5], [0.5, 1]], [0, 1], progress=0.5)
     0.23828125
+    >>> round(final_error([[1, 0.5], [0.3, 1]], [0, 1], retention=0.1), 6)
+    0.378225
     """
-    errors = task_errors(similarity, order, output, progress=progress)
+    errors = task_errors(similarity, order, output, progress=progress, retention=retention, start=start)
     return float(errors @ task_weights(weights, len(errors)))
 
 
 def task_errors(
-    similarity: ArrayLike, order: Iterable[int], output: ArrayLike | None = None, *, progress: float = 1.0
+    similarity: ArrayLike,
+    order: Iterable[int],
+    output: ArrayLike | None = None,
+    *,
+    progress: float = 1.0,
+    retention: ArrayLike = 1.0,
+    start: ArrayLike | None = None,
 ) -> Floats:
     """Error of each task after the last task of `order` has been learned; 1 before any learning.
 
@@ -92,6 +112,12 @@ def task_errors(
         Output similarity Co; None for one shared readout (all ones).
     progress : float
         Share of its own residual that a task loses when it is trained: 1 is training to convergence, more overshoots.
+    retention : float or array-like, (P,)
+        Share of its knowledge that the learner keeps when it learns the next task; 1 is the theorem. Below 1
+        `similarity` may be any transfer table of knowledge (row: task that was learned, column: task that is tested),
+        and `output` must be None.
+    start : array-like, (P,), optional
+        Knowledge of each task before the first step; 0 by default.
 
     Returns
     -------
@@ -103,12 +129,18 @@ def task_errors(
     >>> task_errors([[1, 0.5], [0.5, 1]], [0, 1])
     array([0.0625, 0.    ])
     """
-    final: Floats = error_path(similarity, order, output, progress=progress)[-1]
+    final: Floats = error_path(similarity, order, output, progress=progress, retention=retention, start=start)[-1]
     return final
 
 
 def error_path(
-    similarity: ArrayLike, order: Iterable[int], output: ArrayLike | None = None, *, progress: float = 1.0
+    similarity: ArrayLike,
+    order: Iterable[int],
+    output: ArrayLike | None = None,
+    *,
+    progress: float = 1.0,
+    retention: ArrayLike = 1.0,
+    start: ArrayLike | None = None,
 ) -> Floats:
     """Error of each task before learning and after every step of `order`.
 
@@ -122,6 +154,12 @@ def error_path(
         Output similarity Co; None for one shared readout (all ones).
     progress : float
         Share of its own residual that a task loses when it is trained: 1 is training to convergence, more overshoots.
+    retention : float or array-like, (P,)
+        Share of its knowledge that the learner keeps when it learns the next task; 1 is the theorem. Below 1
+        `similarity` may be any transfer table of knowledge (row: task that was learned, column: task that is tested),
+        and `output` must be None.
+    start : array-like, (P,), optional
+        Knowledge of each task before the first step; 0 by default.
 
     Returns
     -------
@@ -135,10 +173,20 @@ def error_path(
            [0.    , 0.25  ],
            [0.0625, 0.    ]])
     """
-    C = unit_diagonal_similarity(similarity)
-    visits = visit_order(order, len(C))
     share = progress_number(progress)
+    S = square_matrix(similarity)
+    if (checked_retention(retention, len(S)) < 1).any():
+        no_output(output)
+        return np.asarray((1 - knowledge_path(share * S, order, retention, start=start)) ** 2)
+    C = unit_diagonal_similarity(S)
+    visits = visit_order(order, len(C))
     R = output_factor(output_similarity(output, len(C)), len(C))
+    if start is not None:
+        if output is not None:
+            raise ValueError(
+                "`start` must be left out with `output`, got both. It is known for one shared readout only."
+            )
+        R = 1 - checked_start(start, len(C))[None]
     path = np.empty((len(visits) + 1, len(C)))
     path[0] = _column_errors(R)
     for step, j in enumerate(visits, start=1):
@@ -164,6 +212,15 @@ def closed_form_error(similarity: ArrayLike, order: Iterable[int], output: Array
     C = C[np.ix_(visits, visits)]
     residual = np.eye(len(C)) - np.linalg.inv(np.eye(len(C)) + np.triu(C, 1)) @ C
     return float(np.trace(residual.T @ Co @ residual))
+
+
+def no_output(output: ArrayLike | None) -> None:
+    """Refuse an output similarity below retention 1."""
+    if output is not None:
+        raise ValueError(
+            "`output` must be left out for a retention below 1, got a matrix. There the table itself says what "
+            "one task teaches another."
+        )
 
 
 def unit_diagonal_similarity(similarity: ArrayLike) -> Floats:

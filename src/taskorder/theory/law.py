@@ -22,7 +22,7 @@ end do not depend on d, and score = sum_t d^t x_t.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,8 +32,8 @@ from taskorder.checks import Floats, numbers, square_matrix, task_weights, visit
 PLAIN_RETENTION = 0.13
 """Retention of plain networks: one head, no replay.
 
-Chosen on Fashion-MNIST task sets 0-49 (`reproduction/results/tables/fashion-mnist.csv.gz`), then tested as it is on other
-task sets, on CIFAR-10 and on CIFAR-100.
+Chosen on Fashion-MNIST task sets 0-49 (`reproduction/results/tables/fashion-mnist.csv.gz`), then tested as it is on
+other task sets, on CIFAR-10 and on CIFAR-100.
 """
 
 
@@ -194,22 +194,36 @@ def peeled_gains(table: ArrayLike, order: Iterable[int], weights: ArrayLike | No
     return gains
 
 
-def checked_retention(retention: ArrayLike, num_tasks: int) -> Floats:
-    """(P,) retention of each task, from one number or one a task."""
-    try:
-        d = np.asarray(retention, dtype=float)
-    except (TypeError, ValueError):
-        raise ValueError(f"`retention` must be a number in [0, 1] or one for each task, got {retention!r}.") from None
+def checked_retention(
+    retention: ArrayLike | Mapping[str, float], num_tasks: int, names: Sequence[str] | None = None
+) -> Floats:
+    """(P,) retention of each task, from one number, one a task, or a mapping that has every one of `names`."""
+    given: object = retention
+    if isinstance(retention, Mapping):
+        if names is None:
+            raise ValueError(f"`retention` must be one number or {num_tasks}, one for each task, got names.")
+        if set(retention) != set(names):
+            wrong = sorted(map(str, set(retention) ^ set(names)))[0]
+            problem = "is no task" if wrong in retention else "is missing"
+            raise ValueError(
+                f"`retention` must have one number for each task, got a mapping where {wrong!r} {problem}."
+            )
+        given = [retention[name] for name in names]
+    d = numbers(given)  # type: ignore[arg-type]
+    if d is None:
+        raise ValueError(f"`retention` must be a number in [0, 1] or one for each task, got {retention!r}.")
     if d.shape not in ((), (num_tasks,)):
         raise ValueError(f"`retention` must be one number or {num_tasks}, one for each task, got shape {d.shape}.")
     if not ((d >= 0) & (d <= 1)).all():
-        raise ValueError(f"`retention` must be in [0, 1], got {retention!r}. 0.1 is usual for plain networks.")
+        raise ValueError(
+            f"`retention` must be in [0, 1], got {retention!r}. {PLAIN_RETENTION} is usual for plain networks."
+        )
     return np.broadcast_to(d, num_tasks)
 
 
 def checked_start(start: ArrayLike, num_tasks: int) -> Floats:
     """(P,) finite knowledge at the start."""
-    s: Floats = np.asarray(start, dtype=float)
-    if s.shape != (num_tasks,) or not np.isfinite(s).all():
+    s = numbers(start)
+    if s is None or s.shape != (num_tasks,) or not np.isfinite(s).all():
         raise ValueError(f"`start` must be {num_tasks} finite numbers, the knowledge of each task, got {start!r}.")
     return s
