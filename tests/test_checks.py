@@ -5,15 +5,15 @@ import pytest
 
 from taskorder import Task, chain, final_error, pilot_sample, simulate, solve
 from taskorder.audit.audit import audit_results
-from taskorder.checks import number, whole
+from taskorder.checks import to_float, whole
 
 HUGE = 10**400
 C = chain(3, 0.5)
 
 
 def test_numbers_and_what_is_none():
-    assert [number(value) for value in (2, np.float32(0.5), -HUGE)] == [2.0, 0.5, -np.inf]
-    assert all(np.isnan(number(value)) for value in (True, np.True_, "2", b"2", None, [2], 1j))
+    assert [to_float(value) for value in (2, np.float32(0.5), -HUGE)] == [2.0, 0.5, -np.inf]
+    assert all(np.isnan(to_float(value)) for value in (True, np.True_, "2", b"2", None, [2], 1j))
     assert [whole(value) for value in (2, np.int8(2), True, 2.0, "2", None)] == [2, 2, None, None, None, None]
 
 

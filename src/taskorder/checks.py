@@ -24,10 +24,10 @@ MAX_COUNT = 2**53
 """Every whole number up to here is a float, too."""
 
 
-def number(value: Any) -> float:
+def to_float(value: Any) -> float:
     """A number as a float; nan for what is none, truth values and texts too; infinite where it is too large.
 
-    >>> number(3), number("3"), number(10**400)
+    >>> to_float(3), to_float("3"), to_float(10**400)
     (3.0, nan, inf)
     """
     if isinstance(value, bool | np.bool_ | str | bytes):
@@ -48,6 +48,15 @@ def whole(value: Any) -> int | None:
         return operator.index(value)
     except TypeError:
         return None
+
+
+def counted(number: int, noun: str) -> str:
+    """A count with its noun.
+
+    >>> counted(1, "row"), counted(2, "row")
+    ('1 row', '2 rows')
+    """
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def numbers(value: ArrayLike) -> Floats | None:
@@ -210,7 +219,7 @@ def seconds_limit(value: float | None, name: str = "time_limit") -> float:
     """A positive time limit; None means no limit."""
     if value is None:
         return math.inf
-    seconds = number(value)
+    seconds = to_float(value)
     if not seconds > 0:
         raise ValueError(f"`{name}` must be a positive number of seconds, got {value!r}.")
     return seconds
@@ -241,7 +250,7 @@ def positive_count(value: int, name: str = "num_tasks") -> int:
 
 def similarity_number(value: float, name: str) -> float:
     """One similarity."""
-    similarity = number(value)
+    similarity = to_float(value)
     if not -1 <= similarity <= 1:
         raise ValueError(f"`{name}` must be a similarity in [-1, 1], got {value!r}.")
     return similarity
@@ -249,7 +258,7 @@ def similarity_number(value: float, name: str) -> float:
 
 def progress_number(value: float) -> float:
     """The share of its residual that a task loses in training."""
-    progress = number(value)
+    progress = to_float(value)
     if not 0 < progress < 2:
         raise ValueError(f"`progress` must be above 0 and below 2 (1 is training to convergence), got {value!r}.")
     return progress

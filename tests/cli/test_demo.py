@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from taskorder.cli import demo, main
-from taskorder.cli.demo import Run, digit_tasks, draw, real_runs, sentence
+from taskorder.cli.demo import Run, digit_tasks, draw_runs, real_runs, sentence
 from taskorder.learners import SklearnLearner
 
 pytest.importorskip("sklearn")
@@ -77,5 +77,5 @@ def test_the_sentence_follows_the_numbers(planned, wanted):
 
 def test_without_matplotlib_there_is_no_picture(monkeypatch, tmp_path):
     monkeypatch.setattr(demo, "find_spec", lambda name: None)
-    assert not draw([], tmp_path / "picture.png")
+    assert not draw_runs([], tmp_path / "picture.png")
     assert list(tmp_path.iterdir()) == []

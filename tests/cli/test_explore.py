@@ -65,12 +65,10 @@ def test_it_serves_the_file_and_frees_its_port(tmp_path):
 @pytest.mark.slow("interrupt")
 def test_interrupt_ends_a_running_search():
     rows = [[1.0 if i == j else 0.3 + 0.001 * ((i * j) % 7) for j in range(60)] for i in range(60)]
-    question = {"similarity": rows, "rule": "optimal"}
+    body = {"similarity": rows, "rule": "optimal"}
     with explorer() as (process, address):
-        call(
-            address, "api/solve", json.dumps({**question, "seconds": 0.5}).encode()
-        ).read()  # compiling cannot be stopped
-        stream = call(address, "api/solve", json.dumps({**question, "seconds": 600}).encode())
+        call(address, "api/solve", json.dumps({**body, "seconds": 0.5}).encode()).read()  # compiling cannot be stopped
+        stream = call(address, "api/solve", json.dumps({**body, "seconds": 600}).encode())
         assert "key" in json.loads(stream.readline())
         assert "seconds" in json.loads(stream.readline())  # surely inside the solver
         process.send_signal(signal.SIGINT)

@@ -1,4 +1,4 @@
-"""Plain requests to the explorer, questions to send it, and its answers."""
+"""Plain requests to the explorer, requests to send it, and its answers."""
 
 import http.client
 import json
@@ -50,7 +50,7 @@ class Client:
         return self.send("POST", path, **more)
 
 
-def question(similarity, **more):
+def solve_body(similarity, **more):
     return {"similarity": np.asarray(similarity).tolist(), "names": list("ABCDEFGHIJ"[: len(similarity)]), **more}
 
 

@@ -11,7 +11,7 @@ pytest.importorskip("uvicorn")
 from taskorder import Plan, chain, final_error, solve
 from taskorder.explorer import plans
 
-from .client import events, question
+from .client import events, solve_body
 
 
 def test_a_table_comes_back_with_its_repair(client):
@@ -46,10 +46,10 @@ def test_bad_tables_get_the_line_of_the_command_line(client, body, said):
 
 
 def test_large_tables_are_refused(client):
-    answer = client.post("/api/table?name=big.csv", content=b"0," * (plans.MAX_BYTES // 2 + 8))
+    answer = client.post("/api/table?name=big.csv", content=b"0," * (plans.MAX_REQUEST_BYTES // 2 + 8))
     assert answer.status == 400
     assert "`big.csv` must be at most 16 MB" in answer.json()["error"]
-    many = json.dumps(np.eye(plans.MAX_TASKS + 1).tolist()).encode()
+    many = json.dumps(np.eye(plans.MAX_EXPLORED + 1).tolist()).encode()
     answer = client.post("/api/table?name=many.json", content=many)
     assert answer.status == 400
     assert "at most 500 tasks to explore, got 501" in answer.json()["error"]
@@ -89,7 +89,7 @@ def test_examples_are_the_librarys(client):
 
 
 def test_a_search_ends_with_the_librarys_plan(client):
-    body = question(chain(5, 0.7), rule="optimal", before=[[4, 0]], weights=[1, 2, 1, 1, 1])
+    body = solve_body(chain(5, 0.7), rule="optimal", before=[[4, 0]], weights=[1, 2, 1, 1, 1])
     found = events(client.post("/api/solve", json=body))
     assert set(found[0]) == {"key"}
     plan = Plan.from_json(json.dumps(found[-1]["plan"]))
@@ -110,20 +110,20 @@ def test_a_search_ends_with_the_librarys_plan(client):
     ],
 )
 def test_problems_of_a_search_are_its_last_line(client, more, said):
-    found = events(client.post("/api/solve", json=question(chain(3, 0.5), **more)))
+    found = events(client.post("/api/solve", json=solve_body(chain(3, 0.5), **more)))
     assert said in found[-1]["problem"]
 
 
 def test_rules_that_cannot_read_weights_are_scored_with_them(client):
     weights = [5.0, 1, 1, 1, 1]
-    found = events(client.post("/api/solve", json=question(chain(5, 0.7), rule="periphery-to-core", weights=weights)))
+    found = events(client.post("/api/solve", json=solve_body(chain(5, 0.7), rule="periphery-to-core", weights=weights)))
     plan = found[-1]["plan"]
     assert plan["order"] == list(solve(chain(5, 0.7), "periphery-to-core").order)
     assert plan["error"] == pytest.approx(final_error(chain(5, 0.7), plan["order"], weights=weights), rel=1e-12)
 
 
 def test_an_order_made_by_hand_is_a_plan(client):
-    body = question(chain(4, 0.6), order=[3, 0, 2], learned=[1], weights=[1, 2, 3, 4], before=[[0, 3]])
+    body = solve_body(chain(4, 0.6), order=[3, 0, 2], learned=[1], weights=[1, 2, 3, 4], before=[[0, 3]])
     plan = Plan.from_json(client.post("/api/plan", json=body).text)
     assert plan.rule == plans.BY_HAND
     assert plan.named_order == ("D", "A", "C")
@@ -133,7 +133,7 @@ def test_an_order_made_by_hand_is_a_plan(client):
 
 def test_a_plan_has_the_digest_of_the_matrix_as_given(client):
     given = [[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]]
-    plan = Plan.from_json(client.post("/api/plan", json=question(given, order=[0, 1, 2])).text)
+    plan = Plan.from_json(client.post("/api/plan", json=solve_body(given, order=[0, 1, 2])).text)
     assert plan.similarity_digest == solve(given).similarity_digest
     assert plan.repair is not None
 

@@ -11,10 +11,10 @@ from taskorder.ordering.solver_input import checked_table
 
 pytest.importorskip("playwright")
 
-CALL = """async ([module, name, question, args]) => {
+CALL = """async ([module, name, inputs, args]) => {
   const found = await import(`/static/${module}.js`);
-  const matrix = Float64Array.from(question.matrix.flat());
-  const value = await found[name]({ ...question, matrix }, ...args);
+  const matrix = Float64Array.from(inputs.matrix.flat());
+  const value = await found[name]({ ...inputs, matrix }, ...args);
   const plain = (one) => ArrayBuffer.isView(one) ? [...one] : one && typeof one === "object" && !Array.isArray(one)
     ? Object.fromEntries(Object.entries(one).map(([key, part]) => [key, plain(part)])) : one;
   return plain(value);
@@ -23,16 +23,16 @@ CALL = """async ([module, name, question, args]) => {
 
 @pytest.fixture(scope="module")
 def call(browser, address):
-    """Run a function of one of the page's modules on a question."""
+    """Run a function of one of the page's modules on an input."""
     page = browser.new_page()
     page.goto(address)
 
     def run(module, name, similarity, *args, **asked):
-        question = {
+        inputs = {
             "matrix": np.asarray(similarity).tolist(), "size": len(similarity), "learned": [], "weights": None,
             "before": [], "first": None, "last": None, **asked,
         }  # fmt: skip
-        return page.evaluate(CALL, [module, name, question, list(args)])
+        return page.evaluate(CALL, [module, name, inputs, list(args)])
 
     yield run
     page.close()

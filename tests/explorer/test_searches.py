@@ -19,7 +19,7 @@ from taskorder.explorer.app import SearchResponse
 from taskorder.explorer.searches import Busy, Searches
 from taskorder.explorer.server import ADDRESS
 
-from .client import events, question
+from .client import events, solve_body
 
 
 def test_few_searches_at_a_time(server, client):
@@ -27,7 +27,7 @@ def test_few_searches_at_a_time(server, client):
     try:
         with pytest.raises(Busy, match="At most 2 searches"):
             server.searches.begin()
-        answer = client.post("/api/solve", json=question(chain(3, 0.5), rule="optimal"))
+        answer = client.post("/api/solve", json=solve_body(chain(3, 0.5), rule="optimal"))
         assert answer.status == 429
         assert client.post(f"/api/stop/{running[0].key}").json() == {"stopped": True}
         assert client.post("/api/stop/unknown").json() == {"stopped": False}

@@ -30,7 +30,7 @@ def test_other_hosts_are_refused(client, host, path):
 
 def test_two_hosts_are_refused():
     headers = security.Headers(raw=[(b"host", b"localhost"), (b"host", b"evil.example")])
-    assert "localhost, evil.example" in (security.refusal(headers, "/", "") or "")
+    assert "localhost, evil.example" in (security.reason_to_refuse(headers, "/", "") or "")
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1", "http://127.0.0.1:9"])

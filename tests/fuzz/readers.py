@@ -41,9 +41,9 @@ from .seeds import (
     packed_idx,
     packed_results,
     plans,
-    questions,
     rehearsals,
     results,
+    solve_bodies,
     specs,
     stores,
     tables,
@@ -280,7 +280,7 @@ def asked(path: Path, *, what: str) -> object:
         body = made.parse(data)
         if what == "report":
             return made.report_of(body, lambda *_: True)
-        found = made.find(body) if what == "solve" else made.plan_of(body)
+        found = made.plan_by_rule(body) if what == "solve" else made.plan_of_order(body)
         return found.to_json()
     except (TypeError, OverflowError) as problem:  # answered with 400, too
         raise ValueError(f"`request` must have the right types, got: {problem}.") from None
@@ -353,9 +353,9 @@ READERS = {
         Reader("figure", ".json", figures, JSON, figure, 5),
         Reader("rehearsal.csv", ".csv", rehearsals, TEXT, rehearsal),
         Reader("explorer: table", "", tables, TEXT, partial(asked, what="table")),
-        Reader("explorer: plan", ".json", questions, JSON, partial(asked, what="plan"), 5),
-        Reader("explorer: plan", ".json", questions, JSON, partial(asked, what="plan"), 5),
-        Reader("explorer: report", ".json", questions, JSON, partial(asked, what="report"), 20),
+        Reader("explorer: plan", ".json", solve_bodies, JSON, partial(asked, what="plan"), 5),
+        Reader("explorer: plan", ".json", solve_bodies, JSON, partial(asked, what="plan"), 5),
+        Reader("explorer: report", ".json", solve_bodies, JSON, partial(asked, what="report"), 20),
     )
 }  # fmt: skip
 

@@ -289,7 +289,7 @@ def rehearsals() -> list[bytes]:
 
 
 @cache
-def questions() -> list[bytes]:
+def solve_bodies() -> list[bytes]:
     asked = {"similarity": TABLE, "names": NAMES, "order": [0, 1, 2], "rule": "optimal", "seconds": 1, "seed": 0}
     more = {"before": [["cats", "dogs"]], "first": "cats", "weights": [1, 2, 1], "learned": []}
     by_hand = {"similarity": TABLE, "rule": "max-path", "order": [2, 0, 1], "source": "x", "learned": None}

@@ -19,7 +19,7 @@ pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
 from .mutate import WORDS, damaged, odd_json
-from .seeds import json_tables, questions, text_tables
+from .seeds import json_tables, solve_bodies, text_tables
 
 INPUTS = int(os.environ.get("FUZZ_INPUTS", "200"))
 SECONDS = 20.0
@@ -60,7 +60,7 @@ def request(method: str, path: str, token: str, body: bytes = b"") -> bytes:
 
 
 def seeds(token: str) -> list[bytes]:
-    made = [request("POST", f"/api/{what}", token, body) for what in ("plan", "solve") for body in questions()]
+    made = [request("POST", f"/api/{what}", token, body) for what in ("plan", "solve") for body in solve_bodies()]
     made += [request("POST", "/api/table?name=x.csv", token, body) for body in (*text_tables(), *json_tables())]
     paths = (
         "/",
@@ -87,12 +87,12 @@ def test_damaged_requests(explorer):
     assert send(port, whole[0]).startswith(b"HTTP/1.1 200 ")
 
 
-def test_odd_questions(explorer):
+def test_odd_solve_bodies(explorer):
     port, token = explorer
     rng, codes = Random(1), set()
     for _ in range(INPUTS):
         path = rng.choice(("plan", "solve", "report"))
-        answer = send(port, request("POST", f"/api/{path}", token, odd_json(rng.choice(questions()), rng)))
+        answer = send(port, request("POST", f"/api/{path}", token, odd_json(rng.choice(solve_bodies()), rng)))
         codes.add(int(answer[9:12]))
         if answer.startswith(b"HTTP/1.1 400 "):
             assert json.loads(answer.partition(b"\r\n\r\n")[2])["error"]
@@ -103,7 +103,7 @@ def test_odd_questions(explorer):
 def test_half_a_character_in_what_is_refused(explorer):
     """JSON may hold one, UTF-8 may not: the refusal that named it was no answer but a traceback."""
     port, token = explorer
-    body = json.dumps({**json.loads(questions()[0]), "rule": "\ud800"}).encode()
+    body = json.dumps({**json.loads(solve_bodies()[0]), "rule": "\ud800"}).encode()
     answer = send(port, request("POST", "/api/plan", token, body))
     assert answer.startswith(b"HTTP/1.1 400 ")
     assert "`rule` must be" in json.loads(answer.partition(b"\r\n\r\n")[2])["error"]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from taskorder.report import charts
-from taskorder.report.charts import MOST_CELLS, MOST_COLUMNS, Line, Mark, Row
+from taskorder.report.charts import MOST_CELLS, MOST_COLUMNS, Bar, Line, Mark
 from taskorder.report.document import MODULES, script
 from taskorder.report.text import number, percent
 
@@ -115,7 +115,7 @@ def test_large_tables_are_shown_in_blocks_without_the_diagonal():
 
 
 def test_many_columns_become_blocks(draw):
-    rows = [Row(str(i), 0.0, float(i), "optimal", "") for i in range(1000)]
+    rows = [Bar(str(i), 0.0, float(i), "optimal", "") for i in range(1000)]
     chart = charts.column_chart(rows, ("x", "y"))
     assert len(chart["columns"]) <= MOST_COLUMNS
     assert "mean" in chart["columns"][0]["tip"]
@@ -145,13 +145,13 @@ def test_drawings_stay_on_the_paper(draw, width):
     lines = [Line(f"rule {i}", "optimal", values * (1 + i / 9), ["tip"] * 12 if i == 0 else ()) for i in range(8)]
     band = np.quantile(values * rng.random((30, 1)), [0.05, 0.25, 0.5, 0.75, 0.95], axis=0)
     marks = [Mark("a name", "worst", float(v), "tip") for v in values]
-    rows = [Row(f"name {i}", 0.0, float(v), "optimal", "tip", (v - 0.1, v + 0.1)) for i, v in enumerate(values)]
+    rows = [Bar(f"name {i}", 0.0, float(v), "optimal", "tip", (v - 0.1, v + 0.1)) for i, v in enumerate(values)]
     for name, chart in (
         ("lineChart", charts.line_chart(lines, band, ("x", "y"))),
         ("histogram", charts.histogram(values, marks, "x")),
         ("ranking", charts.ranking(values, marks, ("x", "y"), 0.1 * values)),
         ("rowChart", charts.row_chart(rows, "x")),
-        ("scatter", charts.scatter(values, values, [], ("x", "y"))),
+        ("scatter", charts.scatter_chart(values, values, [], ("x", "y"))),
     ):
         whole, *parts = parts_of(draw, name, chart, width)
         height = float(whole["viewBox"].split()[3])
@@ -164,7 +164,7 @@ def test_drawings_stay_on_the_paper(draw, width):
 
 def test_labels_on_the_map_do_not_overlap(draw):
     names = [f"task number {i}" for i in range(25)]
-    chart = charts.task_map(np.random.default_rng(1).standard_normal((25, 2)), range(25), names)
+    chart = charts.map_chart(np.random.default_rng(1).standard_normal((25, 2)), range(25), names)
     labels = [part for part in parts_of(draw, "taskMap", chart) if part.get("class", "").startswith("name ")]
     labels = [part for part in labels if part["class"] != "name crowded"]
     assert len(labels) > 12

@@ -24,7 +24,7 @@ from taskorder.audit.disparity import Disparity, disparities
 from taskorder.audit.power import Needs, needs
 from taskorder.audit.results import Results
 from taskorder.audit.verdict import lines_of, verdict_of
-from taskorder.checks import number
+from taskorder.checks import to_float
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def audit_results(
     >>> print(audit_results(results).verdict)  # doctest: +NORMALIZE_WHITESPACE
     Order matters: it accounts for ...
     """
-    if not 0 < number(difference) < 1:
+    if not 0 < to_float(difference) < 1:
         raise ValueError(f"`difference` must be above 0 and below 1 (0.01 is one point), got {difference!r}.")
     whole = results.accuracy.mean(axis=2)
     # Only a complete block of orders and seeds can separate the two; runs outside of it are left out and reported.

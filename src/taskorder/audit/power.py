@@ -12,9 +12,9 @@ import numpy as np
 
 LEVEL = 0.05
 POWER = 0.8
-SEEDS = (1, 3, 5, 10)
-MOST = 1_000_000
-QUANTILES = (np.arange(2000) + 0.5) / 2000
+SEED_COUNTS = (1, 3, 5, 10)
+MAX_RUNS = 1_000_000
+CHI_QUANTILES = (np.arange(2000) + 0.5) / 2000
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,9 @@ def needs(order: float, seed: float, rest: float, difference: float, *, paired: 
         difference=difference,
         level=LEVEL,
         power=POWER,
-        orders=tuple((num, runs_needed(2 * (order + (seed + rest) / num), difference, paired=False)) for num in SEEDS),
+        orders=tuple(
+            (num, runs_needed(2 * (order + (seed + rest) / num), difference, paired=False)) for num in SEED_COUNTS
+        ),
         seeds=runs_needed(per_seed, difference, paired=paired),
         order_spread=1.96 * float(np.sqrt(order)),
     )
@@ -56,7 +58,7 @@ def runs_needed(variance: float, difference: float, *, paired: bool) -> int | No
     >>> runs_needed(2.0, 1.0, paired=False)  # the textbook case: 17 in each group for one standard deviation
     17
     """
-    if power_of(MOST, variance, difference, paired=paired) < POWER:
+    if power_of(MAX_RUNS, variance, difference, paired=paired) < POWER:
         return None
     low, high = 1, 2
     while power_of(high, variance, difference, paired=paired) < POWER:
@@ -81,5 +83,5 @@ def power_of(num: int, variance: float, difference: float, *, paired: bool) -> f
     if variance <= 0:
         return 1.0
     shift = abs(difference) * np.sqrt(num / variance)
-    limit = stdtrit(freedom, 1 - LEVEL / 2) * np.sqrt(chdtri(freedom, QUANTILES) / freedom)
+    limit = stdtrit(freedom, 1 - LEVEL / 2) * np.sqrt(chdtri(freedom, CHI_QUANTILES) / freedom)
     return float((ndtr(shift - limit) + ndtr(-shift - limit)).mean())

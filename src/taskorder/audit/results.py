@@ -15,9 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from taskorder.checks import Floats
+from taskorder.checks import Floats, counted
 from taskorder.tables.input_files import refusal
-from taskorder.tables.separated import counted
 
 NEEDED = ("order", "seed", "task", "accuracy")
 MEASURED = ("step", "task_name", "position", "loss", "chance")

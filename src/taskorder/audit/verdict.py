@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from taskorder.audit.power import MOST
+from taskorder.audit.power import MAX_RUNS
 
 if TYPE_CHECKING:
     from taskorder.audit.audit import Audit
@@ -35,17 +35,17 @@ def verdict_of(audit: Audit) -> str:
         return "All runs have the same final average accuracy: neither order nor seed makes a difference here."
     assert audit.test is not None
     order = next(part for part in audit.components if part.source == "order")
-    between = f"{percent(order.share_low)} to {percent(order.share_high)}"
+    between = f"{share_text(order.share_low)} to {share_text(order.share_high)}"
     if audit.test.p < 0.05:
         return (
-            f"Order matters: it accounts for {percent(order.share)} of the variance of the final average accuracy "
+            f"Order matters: it accounts for {share_text(order.share)} of the variance of the final average accuracy "
             f"(95 % interval {between}), and the best and the worst of {audit.num_orders} orders are {spread} points "
             "apart. Report the order, or average over several."
         )
     if order.share_high < 0.5:
         return (
             f"The effect of the order is within the noise ({p_value(audit.test.p)}): it accounts for at most "
-            f"{percent(order.share_high)} of the variance of the final average accuracy."
+            f"{share_text(order.share_high)} of the variance of the final average accuracy."
         )
     return (
         f"These runs do not show whether order matters ({p_value(audit.test.p)}): it accounts for {between} of "
@@ -56,8 +56,8 @@ def verdict_of(audit: Audit) -> str:
 def lines_of(audit: Audit) -> list[str]:
     """All findings but the verdict, each on a line."""
     parts = [
-        f"{LABELS[part.source]}: {percent(part.share)} of the variance ({percent(part.share_low)} to "
-        f"{percent(part.share_high)}), standard deviation {points(part.variance**0.5)} points"
+        f"{LABELS[part.source]}: {share_text(part.share)} of the variance ({share_text(part.share_low)} to "
+        f"{share_text(part.share_high)}), standard deviation {points(part.variance**0.5)} points"
         for part in audit.components
     ]
     return [*head_lines(audit), *parts, *detail_lines(audit)]
@@ -67,7 +67,7 @@ def head_lines(audit: Audit) -> list[str]:
     """How many runs, and how good they are."""
     counts = (audit.num_runs, "run"), (audit.num_orders, "order"), (audit.num_seeds, "seed"), (audit.num_tasks, "task")
     shown = ", ".join(f"{count} {word}{'s' * (count != 1)}" for count, word in counts)
-    return [f"{shown} ({audit.design})", f"final average accuracy {percent(audit.mean)}; {_ends(audit)}"]
+    return [f"{shown} ({audit.design})", f"final average accuracy {share_text(audit.mean)}; {_ends(audit)}"]
 
 
 def detail_lines(audit: Audit) -> list[str]:
@@ -95,10 +95,10 @@ def detail_lines(audit: Audit) -> list[str]:
     return [*lines, *(f"note: {note}" for note in audit.notes)]
 
 
-def percent(share: float) -> str:
+def share_text(share: float) -> str:
     """A share as percent.
 
-    >>> percent(0.7132), percent(0.0)
+    >>> share_text(0.7132), share_text(0.0)
     ('71.3 %', '0 %')
     """
     return f"{100 * share:.3g} %"
@@ -126,7 +126,7 @@ def _ends(audit: Audit) -> str:
     best, worst = audit.orders[0], audit.orders[-1]
     if best is worst:
         return f"order {best.order}"
-    return f"best order {best.order} ({percent(best.mean)}), worst {worst.order} ({percent(worst.mean)})"
+    return f"best order {best.order} ({share_text(best.mean)}), worst {worst.order} ({share_text(worst.mean)})"
 
 
 def _disparity(part: Disparity) -> str:
@@ -151,7 +151,7 @@ def _regret(audit: Audit) -> str:
     )
     if regret.cross_validated is not None:
         shown += f"; {points(regret.cross_validated)} when other seeds choose the best (biased downward)"
-    return f"{shown}; better than {percent(regret.share_below)} of the other orders"
+    return f"{shown}; better than {share_text(regret.share_below)} of the other orders"
 
 
 def _needs(audit: Audit) -> list[str]:
@@ -164,13 +164,12 @@ def _needs(audit: Audit) -> list[str]:
     gap = f"a difference of {points(need.difference)} point{'s' * (need.difference != 0.01)}"
     lines = [
         f"a single random order shifts the final average accuracy by +-{points(need.order_spread)} points (95 %)",
-        f"{gap} between two methods needs for each of them ({percent(need.power)} power, 5 % level): {alternatives}",
+        f"{gap} between two methods needs for each of them ({share_text(need.power)} power, 5 % level): {alternatives}",
         f"{gap} between two orders needs {_count(need.seeds)} {same}",
     ]
-    if need.possible_orders is not None and any((orders or MOST) > need.possible_orders for _, orders in need.orders):
-        lines.append(
-            f"only {need.possible_orders} orders exist: run all of them with both methods and compare order by order"
-        )
+    most = need.possible_orders
+    if most is not None and any((orders or MAX_RUNS) > most for _, orders in need.orders):
+        lines.append(f"only {most} orders exist: run all of them with both methods and compare order by order")
     return lines
 
 

@@ -65,10 +65,10 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
 def _read(path: str, where: dict[str, str]) -> Results:
     from taskorder.audit.results import results_from_rows
     from taskorder.audit.results_file import read_results
-    from taskorder.report.source import open_source
+    from taskorder.report.report_input import open_input
 
     # of what is no file, the reader of tables says what is wrong
-    stored = path != "-" and Path(path).is_file() and open_source(path).is_store
+    stored = path != "-" and Path(path).is_file() and open_input(path).is_store
     return results_from_rows(_stored(path, where), path, where) if stored else read_results(path, where)
 
 
@@ -103,11 +103,11 @@ def _stored(path: str, where: dict[str, str]) -> Iterator[Row]:
 
 def _drawn(audit: Audit) -> tuple[Table, list[str]]:
     """The components as a table, the other findings below it, the verdict last."""
-    from taskorder.audit.verdict import LABELS, detail_lines, head_lines, percent, points
+    from taskorder.audit.verdict import LABELS, detail_lines, head_lines, points, share_text
     from taskorder.cli.render import plain_table
 
     rows = [
-        (LABELS[part.source], percent(part.share), f"{percent(part.share_low)} to {percent(part.share_high)}",
+        (LABELS[part.source], share_text(part.share), f"{share_text(part.share_low)} to {share_text(part.share_high)}",
          f"{points(part.variance**0.5)} points")
         for part in audit.components
     ]  # fmt: skip

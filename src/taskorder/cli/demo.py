@@ -24,7 +24,7 @@ PILOT = 50
 PILOT_SEEDS = 2
 SEEDS = (100, 101, 102)
 """Of the real runs: others than those of the pilot."""
-NUM_RANDOM = 10
+NUM_RANDOM_ORDERS = 10
 
 EPILOG = """\
 Five tasks (which of two digits is it?) from the handwritten digits of
@@ -95,7 +95,7 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     lines = ["", *_confidence_lines(planned), "", sentence(runs)]
     if args.output != "-":
         try:
-            if draw(runs, Path(args.output)):
+            if draw_runs(runs, Path(args.output)):
                 lines.append(f"drawn in {args.output}")
         except OSError as problem:
             say(f"error: cannot write {args.output}: {problem.strerror or problem}")
@@ -131,7 +131,7 @@ def real_runs(tasks: Sequence[Task], learner: Learner, order: tuple[int, ...], s
 
     rng = np.random.default_rng([seed, 1])
     labels: dict[tuple[int, ...], str] = {order: "planned", order[::-1]: "opposite"}
-    while len(labels) < NUM_RANDOM + 2:
+    while len(labels) < NUM_RANDOM_ORDERS + 2:
         labels.setdefault(tuple(rng.permutation(len(order)).tolist()), "random")
     seeds = learn_orders(learner, tasks, list(labels), SEEDS, report=report)
 
@@ -159,7 +159,7 @@ def sentence(runs: Sequence[Run]) -> str:
     return f"The planned order did not pay this time: {numbers}."
 
 
-def draw(runs: Sequence[Run], path: Path) -> bool:
+def draw_runs(runs: Sequence[Run], path: Path) -> bool:
     """A picture of all the runs; false where matplotlib is not there."""
     if find_spec("matplotlib") is None:
         return False

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from taskorder.audit.audit import Audit
     from taskorder.cli.progress import Watcher
     from taskorder.report.page import Page
-    from taskorder.report.source import Source
+    from taskorder.report.report_input import ReportInput
 
 EPILOG = """\
 INPUT is one of these, told apart by what is in it; - reads standard input:
@@ -127,15 +127,15 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
 
 def _page(args: argparse.Namespace, watcher: Watcher) -> Page:
     """The page of whatever the input is: the first kind that knows it."""
-    from taskorder.report.source import open_source
+    from taskorder.report.report_input import open_input
 
     if args.demo:
         return _of_matrix(None, args, watcher)
-    source = open_source(args.input)
+    source = open_input(args.input)
     return next(page for kind in KINDS if (page := kind(source, args, watcher)) is not None)
 
 
-def _of_store(source: Source, args: argparse.Namespace, watcher: Watcher) -> Page | None:
+def _of_store(source: ReportInput, args: argparse.Namespace, watcher: Watcher) -> Page | None:
     if not source.is_store:
         return None
     _refuse(args, STORE, "similarity_file", *AUDIT_ONLY, *MATRIX_ONLY)
@@ -151,7 +151,7 @@ def _of_store(source: Source, args: argparse.Namespace, watcher: Watcher) -> Pag
     return run_page(numbers, title, source.name)
 
 
-def _of_plan(source: Source, args: argparse.Namespace, watcher: Watcher) -> Page | None:
+def _of_plan(source: ReportInput, args: argparse.Namespace, watcher: Watcher) -> Page | None:
     plan = source.plan()
     if plan is None:
         if source.is_order:
@@ -168,7 +168,7 @@ def _of_plan(source: Source, args: argparse.Namespace, watcher: Watcher) -> Page
     return plan_page(numbers, args.title or _title(source.name, len(plan.names)), said)
 
 
-def _of_pilot(source: Source, args: argparse.Namespace, watcher: Watcher) -> Page | None:
+def _of_pilot(source: ReportInput, args: argparse.Namespace, watcher: Watcher) -> Page | None:
     if source.path is None or not source.path.is_dir():
         return None
     _refuse(args, "a folder of taskorder plan", "similarity_file", "task_set", *AUDIT_ONLY, *MATRIX_ONLY)
@@ -182,7 +182,7 @@ def _of_pilot(source: Source, args: argparse.Namespace, watcher: Watcher) -> Pag
     return plan_page(numbers, title, f"the pilot in {source.name}", rehearsed)
 
 
-def _of_audit(source: Source, args: argparse.Namespace, watcher: Watcher) -> Page | None:
+def _of_audit(source: ReportInput, args: argparse.Namespace, watcher: Watcher) -> Page | None:
     audit = source.audit()
     if audit is None and not source.is_results:
         return None
@@ -201,7 +201,7 @@ def _of_audit(source: Source, args: argparse.Namespace, watcher: Watcher) -> Pag
     return audit_page(audit_numbers(audit), args.title or f"Order audit of {Path(source.name).name}", made)
 
 
-def _audited(source: Source, args: argparse.Namespace) -> Audit:
+def _audited(source: ReportInput, args: argparse.Namespace) -> Audit:
     """The audit of a table of results."""
     from taskorder.audit.results_file import read_results
 
@@ -214,7 +214,7 @@ def _audited(source: Source, args: argparse.Namespace) -> Audit:
     return audited(args, lambda where: read_results(path, where))
 
 
-def _of_matrix(source: Source | None, args: argparse.Namespace, watcher: Watcher) -> Page:
+def _of_matrix(source: ReportInput | None, args: argparse.Namespace, watcher: Watcher) -> Page:
     """All that is nothing else; whoever reads tables says what is wrong with it."""
     _refuse(args, "a matrix", "similarity_file", "task_set", *AUDIT_ONLY)
     from taskorder.ordering.solve import solve
@@ -231,7 +231,7 @@ def _of_matrix(source: Source | None, args: argparse.Namespace, watcher: Watcher
     return plan_page(numbers, args.title or title, name)
 
 
-KINDS: tuple[Callable[[Source, argparse.Namespace, Watcher], Page | None], ...] = (
+KINDS: tuple[Callable[[ReportInput, argparse.Namespace, Watcher], Page | None], ...] = (
     _of_store, _of_pilot, _of_plan, _of_audit, _of_matrix,
 )  # fmt: skip
 """One function a kind of input, which gives None for what is not its own; the last one takes all that is left."""

@@ -5,10 +5,10 @@ GET  /static/NAME           scripts and styles, from memory: no path of a reques
 GET  /api/start             the file named on the command line, the rules and the limits
 GET  /api/example/KIND      chain, ring, tree, leaves, demo
 POST /api/table?name=NAME   bytes of a table -> matrix, names, repair
-POST /api/solve             question and rule -> lines of JSON: key, progress ..., plan or problem
+POST /api/solve             inputs and rule -> lines of JSON: key, progress ..., plan or problem
 POST /api/stop/KEY          ends a search with the best it has
-POST /api/plan              question and order -> the plan as JSON
-POST /api/report            question and order -> the report as HTML
+POST /api/plan              inputs and order -> the plan as JSON
+POST /api/report            inputs and order -> the report as HTML
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
 from taskorder.explorer import plans
-from taskorder.explorer.searches import Busy, Search, Searches
+from taskorder.explorer.searches import Busy, RunningSearch, Searches
 from taskorder.explorer.security import Guard
 from taskorder.ordering.clock import Watch
 from taskorder.ordering.solve import RULES
@@ -53,7 +53,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 class SearchResponse(StreamingResponse):
     """The lines of a search, which ends with the connection, even with one that was gone before the first line."""
 
-    def __init__(self, searches: Searches, search: Search, find: Callable[[Watch], Plan]) -> None:
+    def __init__(self, searches: Searches, search: RunningSearch, find: Callable[[Watch], Plan]) -> None:
         super().__init__(_lines(searches.events(search, find)), media_type="application/x-ndjson")
         self._searches, self._search = searches, search
 
@@ -83,7 +83,7 @@ def create_app(token: str, searches: Searches, start: plans.Payload | None = Non
 
     async def begin(request: Request) -> Response:
         rules = [{"name": rule, "color": ROLES[rule].color} for rule in RULES]
-        limits = {"tasks": plans.MAX_TASKS, "bytes": plans.MAX_BYTES, "seconds": plans.MAX_SECONDS}
+        limits = {"tasks": plans.MAX_EXPLORED, "bytes": plans.MAX_REQUEST_BYTES, "seconds": plans.MAX_SECONDS}
         return JSONResponse({"table": start, "rules": rules, "limits": limits})
 
     async def example(request: Request) -> Response:
@@ -100,13 +100,13 @@ def create_app(token: str, searches: Searches, start: plans.Payload | None = Non
 
     async def solve(request: Request) -> Response:
         body = await _object(request)
-        return SearchResponse(searches, searches.begin(), partial(plans.find, body))
+        return SearchResponse(searches, searches.begin(), partial(plans.plan_by_rule, body))
 
     async def stop(request: Request) -> Response:
         return JSONResponse({"stopped": searches.stop(request.path_params["key"])})
 
     async def plan(request: Request) -> Response:
-        made = await _beside(request, plans.plan_of, await _object(request))
+        made = await _beside(request, plans.plan_of_order, await _object(request))
         return Response(made.to_json(), media_type="application/json")
 
     async def report(request: Request) -> Response:
@@ -185,13 +185,13 @@ async def _body(request: Request) -> bytes:
     """The body, cut just past the limit: whoever reads it refuses it then."""
     data, late = bytearray(), asyncio.get_running_loop().time() + READING_SECONDS
     more = True
-    while more and len(data) <= plans.MAX_BYTES:
+    while more and len(data) <= plans.MAX_REQUEST_BYTES:
         message = await _message(request, late)
         if message["type"] == "http.disconnect":
             raise ValueError("The request must arrive whole.")
         data += message.get("body", b"")
         more = message.get("more_body", False)
-    return bytes(data[: plans.MAX_BYTES + 1])
+    return bytes(data[: plans.MAX_REQUEST_BYTES + 1])
 
 
 async def _message(request: Request, late: float) -> Message:

@@ -16,9 +16,9 @@ from taskorder.records import Plan
 from taskorder.tables.reading import demo_similarity, read_similarity
 from taskorder.theory.graphs import chain, leaves, ring, tree
 
-MAX_TASKS = 500
+MAX_EXPLORED = 500
 """More tasks make no list that a person drags."""
-MAX_BYTES = 16 * 2**20
+MAX_REQUEST_BYTES = 16 * 2**20
 """Longest request: 500 x 500 numbers with 17 digits take 5 MB."""
 MAX_SECONDS = 600.0
 """Longest search."""
@@ -33,7 +33,7 @@ Payload = dict[str, Any]
 
 def table_payload(data: bytes, name: str) -> Payload:
     """What the page needs of an uploaded table."""
-    similarity, names = read_similarity(io.BytesIO(data), name=name, max_bytes=MAX_BYTES)
+    similarity, names = read_similarity(io.BytesIO(data), name=name, max_bytes=MAX_REQUEST_BYTES)
     return matrix_payload(similarity, names, name)
 
 
@@ -62,7 +62,7 @@ def matrix_payload(similarity: Floats, names: tuple[str, ...] | None, source: st
     }
 
 
-def find(body: Payload, watch: Watch | None = None) -> Plan:
+def plan_by_rule(body: Payload, watch: Watch | None = None) -> Plan:
     """The plan that a rule makes of the inputs in a request."""
     rule, inputs = body.get("rule"), inputs_of(body)
     if rule not in RULES:
@@ -75,10 +75,10 @@ def find(body: Payload, watch: Watch | None = None) -> Plan:
         return solve(rule=rule, **options)
     # found without the weights, and scored with them
     order = solve(rule=rule, **{**options, "weights": None}).order
-    return plan_of({**inputs, "order": order, "rule": rule})
+    return plan_of_order({**inputs, "order": order, "rule": rule})
 
 
-def plan_of(body: Payload) -> Plan:
+def plan_of_order(body: Payload) -> Plan:
     """The plan that an order stands for, whether a rule made it or a person."""
     inputs = solver_input(**inputs_of(body))
     constraints = inputs.constraints
@@ -94,13 +94,13 @@ def plan_of(body: Payload) -> Plan:
 
 def report_of(body: Payload, watch: Watch) -> str:
     """The report on an order as HTML; `plan` in the request is what a search found, with its proof."""
-    from taskorder.report import source as sources
     from taskorder.report.document import page_html
     from taskorder.report.plan_numbers import plan_numbers
     from taskorder.report.plan_page import plan_page
+    from taskorder.report.report_input import plan_of
 
     data = body.get("plan")
-    plan = plan_of(body) if data is None else sources.plan_of(data, "plan")
+    plan = plan_of_order(body) if data is None else plan_of(data, "plan")
     similarity = checks.square_matrix(inputs_of(body)["similarity"])
     numbers = plan_numbers(plan, similarity, time_limit=REPORT_SECONDS, watch=watch)
     source = str(body.get("source", "the explorer"))[:200]
@@ -120,8 +120,8 @@ def inputs_of(body: Payload) -> Payload:
 
 def parse(data: bytes) -> Payload:
     """The JSON object in a request."""
-    if len(data) > MAX_BYTES:
-        raise ValueError(f"`request` must be at most {MAX_BYTES / 2**20:g} MB.")
+    if len(data) > MAX_REQUEST_BYTES:
+        raise ValueError(f"`request` must be at most {MAX_REQUEST_BYTES / 2**20:g} MB.")
     try:
         body = json.loads(data)
     except (ValueError, RecursionError):
@@ -132,7 +132,7 @@ def parse(data: bytes) -> Payload:
 
 
 def _few_enough(num_tasks: int, label: str) -> None:
-    if num_tasks > MAX_TASKS:
+    if num_tasks > MAX_EXPLORED:
         raise ValueError(
-            f"`{label}` must have at most {MAX_TASKS} tasks to explore, got {num_tasks}. Use: taskorder solve FILE"
+            f"`{label}` must have at most {MAX_EXPLORED} tasks to explore, got {num_tasks}. Use: taskorder solve FILE"
         )

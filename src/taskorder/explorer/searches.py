@@ -14,7 +14,7 @@ from typing import Any
 from taskorder.ordering.clock import Watch
 from taskorder.records import Plan
 
-MOST = 2
+MAX_SEARCHES = 2
 """Searches at a time: each one already uses every core where that helps."""
 
 Event = dict[str, Any]
@@ -24,11 +24,11 @@ class Busy(Exception):
     """As many searches run as may."""
 
     def __init__(self) -> None:
-        super().__init__(f"At most {MOST} searches may run at a time. Stop one first, here or in another tab.")
+        super().__init__(f"At most {MAX_SEARCHES} searches may run at a time. Stop one first, here or in another tab.")
 
 
 @dataclass(eq=False)
-class Search:
+class RunningSearch:
     """One running search: what it is called, how to stop it, and the thread that does it."""
 
     key: str = field(default_factory=lambda: secrets.token_urlsafe(9))
@@ -40,21 +40,21 @@ class Searches:
     """The searches of one server."""
 
     def __init__(self) -> None:
-        self._running: dict[str, Search] = {}
+        self._running: dict[str, RunningSearch] = {}
         self._lock = threading.Lock()
         self.closing = False
         """Whether the server is about to end."""
 
-    def begin(self) -> Search:
+    def begin(self) -> RunningSearch:
         """Take a place for a search; `Busy` where none is left."""
         with self._lock:
-            if len(self._running) >= MOST:
+            if len(self._running) >= MAX_SEARCHES:
                 raise Busy
-            search = Search()
+            search = RunningSearch()
             self._running[search.key] = search
             return search
 
-    def end(self, search: Search) -> None:
+    def end(self, search: RunningSearch) -> None:
         """Give the place back."""
         with self._lock:
             self._running.pop(search.key, None)
@@ -81,7 +81,7 @@ class Searches:
             if search.thread is not None:
                 search.thread.join()
 
-    async def events(self, search: Search, solve: Callable[[Watch], Plan]) -> AsyncIterator[Event]:
+    async def events(self, search: RunningSearch, solve: Callable[[Watch], Plan]) -> AsyncIterator[Event]:
         """The key, then progress as it comes, then the plan or an error; a reader that goes away stops the search."""
         loop = asyncio.get_running_loop()
         queue: asyncio.Queue[Event] = asyncio.Queue()

@@ -20,7 +20,7 @@ TOKEN_HEADER = "x-taskorder-token"
 INTERFACE = "/api/"
 """Paths below this need the token."""
 
-HEADERS = {
+SECURITY_HEADERS = {
     "content-security-policy": (
         "default-src 'none'; script-src 'self'; worker-src 'self'; style-src 'self'; connect-src 'self'; "
         "img-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
@@ -36,7 +36,7 @@ HEADERS = {
 
 
 class Guard:
-    """Refuses strangers and adds `HEADERS` to every answer."""
+    """Refuses strangers and adds `SECURITY_HEADERS` to every answer."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
@@ -52,18 +52,18 @@ class Guard:
 
         async def send_guarded(message: Message) -> None:
             if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(HEADERS)
+                MutableHeaders(scope=message).update(SECURITY_HEADERS)
             await send(message)
 
-        reason = refusal(Headers(scope=scope), scope["path"], self._token)
+        reason = reason_to_refuse(Headers(scope=scope), scope["path"], self._token)
         app = self._app if reason is None else JSONResponse({"error": reason}, 403)
         await app(scope, receive, send_guarded)
 
 
-def refusal(headers: Headers, path: str, token: str) -> str | None:
+def reason_to_refuse(headers: Headers, path: str, token: str) -> str | None:
     """Why this request is refused; None for one that may pass.
 
-    >>> refusal(Headers({"host": "evil.example:8321"}), "/", "")
+    >>> reason_to_refuse(Headers({"host": "evil.example:8321"}), "/", "")
     '`Host` must be loopback (127.0.0.1, localhost or [::1]), got evil.example:8321.'
     """
     hosts = headers.getlist("host")

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from taskorder.checks import Floats, number, positive_count, seed_number, task_index, task_names
+from taskorder.checks import Floats, positive_count, seed_number, task_index, task_names, to_float
 from taskorder.linear.random_tasks import Sizes, sample_tasks
 from taskorder.linear.residual_descent import CHUNK_BYTES, boundary_errors
 from taskorder.machine import cores, one_blas_thread
@@ -207,7 +207,7 @@ def _finite_form(C: Floats, visits: list[int], Co: Floats | None, sizes: Sizes) 
 
 def _learning_rate(value: float, sizes: Sizes) -> float:
     """A rate at which descent converges in the limit of the theory."""
-    rate = number(value)
+    rate = to_float(value)
     if not 0 < rate < 2 * sizes.load:
         raise ValueError(
             f"`learning_rate` must be above 0 and below 2 N_s / N_x = {2 * sizes.load:.3g}, got {value!r}: "

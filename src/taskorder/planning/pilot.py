@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from taskorder.checks import Ints, number, seed_number, whole
+from taskorder.checks import Ints, seed_number, to_float, whole
 from taskorder.stratified import stratified_counts, stratified_rows
 from taskorder.task import Task, align
 
@@ -42,7 +42,7 @@ def pilot_sample(
     [3, 9]
     """
     counted = whole(size) is not None
-    if not (number(size) >= 1 if counted else 0 < number(size) <= 1):
+    if not (to_float(size) >= 1 if counted else 0 < to_float(size) <= 1):
         raise ValueError(
             f"`pilot` must be a share above 0 and up to 1.0 or a whole number of examples a task, got {size!r}."
         )

@@ -6,20 +6,17 @@ import numpy as np
 
 from taskorder._version import __version__
 from taskorder.audit.comparisons import PairTest
-from taskorder.audit.verdict import LABELS, p_value, percent, points
+from taskorder.audit.verdict import LABELS, p_value, points, share_text
+from taskorder.checks import counted
 from taskorder.report.audit_numbers import AuditNumbers
-from taskorder.report.charts import MOST_ROWS, Mark, Row, column_chart, ranking, row_chart
+from taskorder.report.charts import MOST_BARS, Bar, Mark, column_chart, ranking, row_chart
 from taskorder.report.markup import Html, html, tag, task
-from taskorder.report.page import Fact, Figure, Page, Section, Table
+from taskorder.report.page import MAX_TEXT, MOST_LISTED, Fact, Figure, Page, Section, Table
 from taskorder.report.parts import table_html
-from taskorder.report.text import counted, number
+from taskorder.report.text import number
 
-MOST_LISTED = 300
-"""Orders in a table; of more, the best and the worst."""
-TEXT = 160
-"""Characters of an order in a table or a tip."""
 OVER = "over a million"
-SOURCES = {"order": "optimal", "seed": "core-to-periphery", "rest": "reference"}
+SOURCE_COLORS = {"order": "optimal", "seed": "core-to-periphery", "rest": "reference"}
 """Which color a source of variance has."""
 
 
@@ -45,11 +42,11 @@ def audit_page(numbers: AuditNumbers, title: str, made: dict[str, str]) -> Page:
 
 def _facts(numbers: AuditNumbers) -> list[Fact]:
     audit = numbers.audit
-    facts = [Fact("Accuracy", percent(audit.mean), f"mean of {counted(audit.num_runs, 'run')} after the last task")]
+    facts = [Fact("Accuracy", share_text(audit.mean), f"mean of {counted(audit.num_runs, 'run')} after the last task")]
     for part in audit.components:
         if part.source != "rest":
-            detail = f"of the variance; {percent(part.share_low)} to {percent(part.share_high)} (95 %)"
-            facts.append(Fact(f"Due to the {part.source}", percent(part.share), detail))
+            detail = f"of the variance; {share_text(part.share_low)} to {share_text(part.share_high)} (95 %)"
+            facts.append(Fact(f"Due to the {part.source}", share_text(part.share), detail))
     if audit.num_orders > 1:
         gap = points(audit.orders[0].mean - audit.orders[-1].mean)
         facts.append(Fact("Best to worst", gap, f"points, over {counted(audit.num_orders, 'order')}"))
@@ -59,8 +56,9 @@ def _facts(numbers: AuditNumbers) -> list[Fact]:
 def _variance(numbers: AuditNumbers) -> Section:
     parts = numbers.audit.components
     rows = [
-        Row(LABELS[part.source], 0.0, part.share, SOURCES[part.source],
-            f"{LABELS[part.source]}: {percent(part.share)} ({percent(part.share_low)} to {percent(part.share_high)})",
+        Bar(LABELS[part.source], 0.0, part.share, SOURCE_COLORS[part.source],
+            f"{LABELS[part.source]}: {share_text(part.share)} "
+            f"({share_text(part.share_low)} to {share_text(part.share_high)})",
             (part.share_low, part.share_high))
         for part in parts
     ]  # fmt: skip
@@ -83,14 +81,14 @@ def _orders(numbers: AuditNumbers) -> Section:
     scores = audit.orders
     spans = [None] * len(scores) if halves is None else [(m - h, m + h) for m, h in zip(means, halves, strict=True)]
     close = sum(bool(score.as_good_as_best) for score in scores)
-    tips = [f"{name[:TEXT]}: {percent(score.mean)}" for name, score in zip(labels, scores, strict=True)]
+    tips = [f"{name[:MAX_TEXT]}: {share_text(score.mean)}" for name, score in zip(labels, scores, strict=True)]
     label = f"Final average accuracy of {counted(len(scores), 'order')}, best first"
-    if len(scores) > MOST_ROWS:
+    if len(scores) > MOST_BARS:
         titles = ("rank of the order (1 is best)", "final average accuracy")
         chart = ranking(means, _marks(numbers, close), titles, halves)
     else:
         rows = [
-            Row(name, s.mean, s.mean, "random" if s.as_good_as_best is False else "optimal", tip, span)
+            Bar(name, s.mean, s.mean, "random" if s.as_good_as_best is False else "optimal", tip, span)
             for name, s, tip, span in zip(labels, scores, tips, spans, strict=True)
         ]
         chart = row_chart(rows, "final average accuracy", ends=True)
@@ -98,7 +96,7 @@ def _orders(numbers: AuditNumbers) -> Section:
     listed = [*ends] if len(ends) <= MOST_LISTED else [*ends[: MOST_LISTED // 2], *ends[-MOST_LISTED // 2 :]]
     good = {True: "yes", False: "no", None: "unknown"}
     cells = [
-        [k + 1, labels[k][:TEXT], scores[k].mean, *(spans[k] or ()), float(means[0] - means[k]),
+        [k + 1, labels[k][:MAX_TEXT], scores[k].mean, *(spans[k] or ()), float(means[0] - means[k]),
          scores[k].num_runs, good[scores[k].as_good_as_best]]
         for k in listed
     ]  # fmt: skip
@@ -116,16 +114,24 @@ def _orders(numbers: AuditNumbers) -> Section:
 def _marks(numbers: AuditNumbers, close: int) -> list[Mark]:
     """What stands out among very many orders."""
     audit, means = numbers.audit, numbers.means
-    marks = [Mark("best", "optimal", float(means[0]), f"{numbers.labels[0][:TEXT]}: {percent(means[0])}", strong=True)]
+    marks = [
+        Mark(
+            "best",
+            "optimal",
+            float(means[0]),
+            f"{numbers.labels[0][:MAX_TEXT]}: {share_text(means[0])}",
+            strong=True,
+        )
+    ]
     if 0 < close < len(means):
         limit = float(means[close - 1])
         marks.append(Mark("as good as the best", "core-to-periphery", limit, f"the first {counted(close, 'order')}"))
     if audit.regret is not None:
         used = float(means[0]) - audit.regret.observed
-        marks.append(Mark("used", "periphery-to-core", used, f"the order that was used: {percent(used)}"))
+        marks.append(Mark("used", "periphery-to-core", used, f"the order that was used: {share_text(used)}"))
     mean = float(means.mean())
-    marks.append(Mark("mean of all", "random", mean, f"mean of {counted(len(means), 'order')}: {percent(mean)}"))
-    marks.append(Mark("worst", "worst", float(means[-1]), f"{numbers.labels[-1][:TEXT]}: {percent(means[-1])}"))
+    marks.append(Mark("mean of all", "random", mean, f"mean of {counted(len(means), 'order')}: {share_text(mean)}"))
+    marks.append(Mark("worst", "worst", float(means[-1]), f"{numbers.labels[-1][:MAX_TEXT]}: {share_text(means[-1])}"))
     return sorted(marks, key=lambda mark: -mark.value)
 
 
@@ -151,18 +157,18 @@ def _disparity(numbers: AuditNumbers) -> Section:
     ranked = sorted(audit.disparity, key=lambda part: -part.value)
     replicated = audit.aopd.noise is not None
     rows = [
-        Row(
+        Bar(
             part.name,
             part.noise or 0.0,
             part.value,
             "periphery-to-core",
-            f"{part.name[:TEXT]}: {_with_noise(part.value, part.noise)}",
+            f"{part.name[:MAX_TEXT]}: {_with_noise(part.value, part.noise)}",
         )
         for part in ranked
     ]
     label = f"Range over orders of the accuracy of each task; the largest is {points(audit.mopd.value)} points"
     title = "noise alone (hollow) and measured (full)" if replicated else "range of the accuracy over orders"
-    if len(rows) > MOST_ROWS:
+    if len(rows) > MOST_BARS:
         chart = column_chart(rows, ("task, by disparity", "range of the accuracy over orders"))
     else:
         chart = row_chart(rows, title, ends=replicated)
@@ -175,7 +181,7 @@ def _disparity(numbers: AuditNumbers) -> Section:
         "The mean over tasks, AOPD, is {}; the largest, MOPD, is {}, of {}.",
         _with_noise(audit.aopd.value, audit.aopd.noise),
         _with_noise(audit.mopd.value, audit.mopd.noise),
-        task(ranked[0].name[:TEXT]),
+        task(ranked[0].name[:MAX_TEXT]),
     )
     figure = Figure(label, chart, Table(headers, cells))
     return Section("disparity", "What the order does to each task", words, figures=[figure])
@@ -196,13 +202,13 @@ def _regret(numbers: AuditNumbers) -> Section:
         words = html(
             "{} lost {} points to the best order observed, {} (too large on average: the best was also lucky){}. It is "
             "better than {} of the other orders.",
-            task(names.get(regret.used, regret.used)[:TEXT]), points(regret.observed),
-            task(names.get(regret.best, regret.best)[:TEXT]), guess, percent(regret.share_below),
+            task(names.get(regret.used, regret.used)[:MAX_TEXT]), points(regret.observed),
+            task(names.get(regret.best, regret.best)[:MAX_TEXT]), guess, share_text(regret.share_below),
         )  # fmt: skip
     lines = [
         html(
             "{} minus {}: {}",
-            *(task(names.get(order, order)[:TEXT]) for order in (pair.first, pair.second)),
+            *(task(names.get(order, order)[:MAX_TEXT]) for order in (pair.first, pair.second)),
             _tested(pair),
         )
         for pair in audit.pairs
@@ -236,7 +242,7 @@ def _power(numbers: AuditNumbers) -> Section:
         "To see a difference of {} in a t-test at {} with a chance of {}: between two methods, each on random orders "
         "of its own, or between two orders of one method, with {}. A single random order moves the final average "
         "accuracy by ±{} points (95 %).{}",
-        gap, percent(need.level), percent(need.power), same, points(need.order_spread), few,
+        gap, share_text(need.level), share_text(need.power), same, points(need.order_spread), few,
     )  # fmt: skip
     content = table_html(Table(headers, cells), "Runs that a comparison needs")
     return Section("power", "What a fair comparison needs", words, content)

@@ -18,7 +18,7 @@ from taskorder.report.text import number
 
 Chart = dict[str, Any]
 
-MOST_ROWS = 40
+MOST_BARS = 40
 """More rows than this are drawn as columns without names."""
 MOST_COLUMNS = 150
 MOST_CELLS = 200
@@ -53,7 +53,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Row:
+class Bar:
     """A bar with its name."""
 
     name: str
@@ -116,12 +116,12 @@ def ranking(values: Floats, marks: Sequence[Mark], titles: tuple[str, str], halv
     }
 
 
-def row_chart(rows: Sequence[Row], title: str, *, ends: bool = False) -> Chart:
+def row_chart(rows: Sequence[Bar], title: str, *, ends: bool = False) -> Chart:
     """Horizontal bars; `ends` marks start (hollow) and end (full) of each, for values that do not start at zero."""
     return {"kind": "rows", "rows": [asdict(row) for row in rows], "title": title, "ends": ends}
 
 
-def column_chart(rows: Sequence[Row], titles: tuple[str, str]) -> Chart:
+def column_chart(rows: Sequence[Bar], titles: tuple[str, str]) -> Chart:
     """A column for each row, or for each block of neighbors their mean with a tick at their extreme."""
     ends, starts = np.array([row.end for row in rows]), np.array([row.start for row in rows])
     edges = np.linspace(0, len(rows), min(len(rows), MOST_COLUMNS) + 1).astype(int).tolist()
@@ -134,14 +134,14 @@ def column_chart(rows: Sequence[Row], titles: tuple[str, str]) -> Chart:
     return {"kind": "columns", "columns": columns, "count": len(rows), "look": rows[0].look, "titles": titles}
 
 
-def scatter(xs: Floats, ys: Floats, chosen: Sequence[Dot], titles: tuple[str, str]) -> Chart:
+def scatter_chart(xs: Floats, ys: Floats, chosen: Sequence[Dot], titles: tuple[str, str]) -> Chart:
     """A dot for each order (every k-th of very many), and chosen ones with their names."""
     shown = evenly(len(xs), MOST_DOTS)
     dots = [asdict(dot) for dot in chosen]
     return {"kind": "scatter", "xs": short(xs[shown]), "ys": short(ys[shown]), "chosen": dots, "titles": titles}
 
 
-def task_map(points: Floats, order: Sequence[int], names: Sequence[str]) -> Chart:
+def map_chart(points: Floats, order: Sequence[int], names: Sequence[str]) -> Chart:
     """Tasks as points, with the path of an order."""
     return {"kind": "map", "points": [short(point) for point in points], "order": [*order], "names": [*names]}
 

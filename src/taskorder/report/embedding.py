@@ -10,13 +10,13 @@ DENSE = 200
 """Above this many tasks only the two largest eigenvalues are computed, which is many times faster."""
 
 
-def task_map(similarity: Floats) -> tuple[Floats, float]:
+def task_points(similarity: Floats) -> tuple[Floats, float]:
     """(P, 2) points of the tasks, and the share of all squared distances that these two dimensions show.
 
     The squared distance of two tasks is 2 (1 - C): that of two unit vectors whose inner product is C. Signs are chosen
     so that the farthest task of each axis lies on its positive side.
 
-    >>> points, share = task_map(np.array([[1.0, 0.0], [0.0, 1.0]]))
+    >>> points, share = task_points(np.array([[1.0, 0.0], [0.0, 1.0]]))
     >>> (points.round(3) + 0.0).tolist(), round(share, 6)
     ([[0.707, 0.0], [-0.707, 0.0]], 1.0)
     """

@@ -10,6 +10,14 @@ from taskorder.report.charts import Chart
 from taskorder.report.markup import Html
 
 NOTHING = Html("")
+Names = Sequence[str]
+"""Task names, by task index."""
+MAX_TEXT = 160
+"""Characters of an order in a table or a tip."""
+MOST_LISTED = 300
+"""Orders in a table; of more, the best and the worst."""
+MOST_ORDERS = 1000
+"""Orders whose numbers go into the data of a page."""
 
 
 @dataclass(frozen=True)

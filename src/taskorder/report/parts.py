@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from taskorder.checks import Floats
-from taskorder.report.charts import evenly, heat_map, task_map
+from taskorder.checks import Floats, counted
+from taskorder.report.charts import evenly, heat_map, map_chart
 from taskorder.report.markup import Html, html, join, tag, task
 from taskorder.report.page import Figure, Table
-from taskorder.report.text import counted, number
+from taskorder.report.text import number
 
 WHOLE_ORDER = 60
 """Longer orders show their ends; the rest unfolds."""
 ENDS = 12
-MOST_ROWS = 500
+MOST_TABLE_ROWS = 500
 FULL_MATRIX = 30
 """Matrices up to this size stand in a table; of larger ones, the extreme pairs."""
 PAIRS = 25
@@ -67,7 +67,7 @@ def map_figure(points: Floats, order: Sequence[int], names: Sequence[str], whose
     rows = [[steps.get(task), names[task], *point] for task, point in enumerate(points.tolist())]
     rows.sort(key=lambda row: row[0] or 0)
     label = f"Map of {counted(len(names), 'task')} with the path of {whose} drawn on it"
-    return Figure(label, task_map(points, order, names), Table(["step", "task", "x", "y"], rows))
+    return Figure(label, map_chart(points, order, names), Table(["step", "task", "x", "y"], rows))
 
 
 def _matrix_table(values: Floats, order: Sequence[int], names: Sequence[str], what: str) -> Table:
@@ -86,7 +86,7 @@ def _matrix_table(values: Floats, order: Sequence[int], names: Sequence[str], wh
 
 def step_table(headers: Sequence[str], columns: Sequence[Sequence[object]], total: int) -> Table:
     """One row a step; of very many steps, every k-th."""
-    shown = evenly(total, MOST_ROWS)
+    shown = evenly(total, MOST_TABLE_ROWS)
     rows = [[column[i] if i < len(column) else None for column in columns] for i in shown]
     return Table(headers, rows, "" if len(shown) == total else f"{len(shown)} of {total} rows, evenly spaced.")
 

@@ -11,7 +11,8 @@ import numpy as np
 from taskorder.checks import Floats
 from taskorder.constraints import Constraints
 from taskorder.records import Plan
-from taskorder.report.source import open_source
+from taskorder.report.page import MOST_ORDERS
+from taskorder.report.report_input import open_input
 from taskorder.tables.input_files import Refusal, open_lines, printable
 from taskorder.tables.loss_ratios import clip_similarity
 from taskorder.tables.reading import read_similarity
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 MAX_REHEARSAL_BYTES = 2**30
 """Largest rehearsal.csv that is read."""
-MOST_ORDERS = 1000
-"""Orders whose numbers go into the page."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +70,7 @@ def read_pilot(folder: Path) -> tuple[Plan, Floats, Rehearsed | None]:
         raise ValueError(
             f"`{folder}` must be a folder that `taskorder plan` wrote, got one without plan.json. {fix}".rstrip()
         )
-    plan = open_source(str(folder / "plan.json")).plan()
+    plan = open_input(str(folder / "plan.json")).plan()
     if plan is None:
         raise ValueError(f"`{folder / 'plan.json'}` must be a plan that `taskorder plan` wrote, got something else.")
     similarity = clip_similarity(read_similarity(folder / "similarity.csv")[0])[0]

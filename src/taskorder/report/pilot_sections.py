@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from taskorder.checks import counted
 from taskorder.records import Confidence, Plan
-from taskorder.report.charts import MOST_ROWS, Mark, Row, ranking, row_chart
+from taskorder.report.charts import MOST_BARS, Bar, Mark, ranking, row_chart
 from taskorder.report.markup import Html, html, tag, task
-from taskorder.report.page import Fact, Figure, Section, Table
+from taskorder.report.page import MAX_TEXT, MOST_LISTED, Fact, Figure, Names, Section, Table
 from taskorder.report.parts import swatch
 from taskorder.report.pilot import Rehearsed
-from taskorder.report.text import counted, number, percent
-
-Names = Sequence[str]
-TEXT = 160
-"""Characters of an order in a table or a tip."""
-MOST_LISTED = 300
+from taskorder.report.text import number, percent
 
 
 def pilot_sections(plan: Plan, names: Names, rehearsed: Rehearsed | None) -> list[Section]:
@@ -54,7 +50,7 @@ def gain_text(confidence: Confidence) -> str:
 
 
 def _order_text(order: Sequence[int], names: Names) -> str:
-    return " → ".join(names[k] for k in order)[:TEXT]
+    return " → ".join(names[k] for k in order)[:MAX_TEXT]
 
 
 def _confidence(confidence: Confidence, names: Names) -> Section:
@@ -64,7 +60,7 @@ def _confidence(confidence: Confidence, names: Names) -> Section:
         "same last task": confidence.same_last,
         "same neighbors": confidence.same_neighbors,
     }
-    rows = [Row(name, 0.0, share, "optimal", f"{name}: {percent(share)}") for name, share in shares.items()]
+    rows = [Bar(name, 0.0, share, "optimal", f"{name}: {percent(share)}") for name, share in shares.items()]
     label = f"Confidence: {percent(confidence.beats_random)} likely to beat a random order"
     behind = Table(["what", "share"], [[name, share] for name, share in shares.items()])
     figure = Figure(label, row_chart(rows, "probability, or share of draws"), behind)
@@ -123,8 +119,8 @@ def _alternatives(plan: Plan, names: Names) -> Section:
     others += [(other.rule, other.rule, other.order, other.error, other.expected) for other in plan.alternatives]
     others.sort(key=lambda other: other[3])
     rows = [
-        Row(name, 0.0, error, look, f"{name}: predicted error {number(error)}\n{_order_text(order, names)}")
-        for name, look, order, error, _ in others[:MOST_ROWS]
+        Bar(name, 0.0, error, look, f"{name}: predicted error {number(error)}\n{_order_text(order, names)}")
+        for name, look, order, error, _ in others[:MOST_BARS]
     ]
     label = "Predicted final error of this plan and of what the rules would choose"
     cells = [

@@ -17,7 +17,7 @@ from taskorder.ordering.clock import Watch
 from taskorder.ordering.compare import compare_input
 from taskorder.ordering.solver_input import SolverInput, checked_table
 from taskorder.records import Comparison, Plan
-from taskorder.report.embedding import task_map
+from taskorder.report.embedding import task_points
 from taskorder.report.sensitivity import pair_derivatives
 from taskorder.theory.closed_form import error_path
 
@@ -155,7 +155,7 @@ def _surroundings(plan: Plan, similarity: Floats, time_limit: float | None, watc
     inputs = _input(plan, matrix)
     comparison, paths = compare_input(inputs, NUM_RANDOM, time_limit, watch)
     table, learned = inputs.table, list(inputs.constraints.learned)
-    points, share = task_map(table.similarity)
+    points, share = task_points(table.similarity)
     weights = inputs.constraints.importance
     return Surroundings(
         comparison=comparison,

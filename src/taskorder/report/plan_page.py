@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from taskorder.checks import counted
 from taskorder.records import Plan, RuleScore
 from taskorder.report import plan_sections as sections
 from taskorder.report.markup import Html, html, task
@@ -12,7 +13,7 @@ from taskorder.report.parts import sentence_order
 from taskorder.report.pilot import Rehearsed
 from taskorder.report.pilot_sections import gain_text, pilot_facts, pilot_sections, rehearsed_unit
 from taskorder.report.plan_numbers import PlanNumbers
-from taskorder.report.text import counted, number, percent
+from taskorder.report.text import number, percent
 
 
 def plan_page(numbers: PlanNumbers, title: str, source: str, rehearsed: Rehearsed | None = None) -> Page:

@@ -6,22 +6,23 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from taskorder.checks import counted
 from taskorder.report.charts import (
+    MOST_BARS,
     MOST_CELLS,
-    MOST_ROWS,
+    Bar,
     Line,
     Mark,
-    Row,
     column_chart,
     histogram,
     line_chart,
     row_chart,
 )
 from taskorder.report.markup import html, task
-from taskorder.report.page import Figure, Section, Table
+from taskorder.report.page import Figure, Names, Section, Table
 from taskorder.report.parts import in_order, map_figure, matrix_figure, order_path, step_table, swatch
 from taskorder.report.plan_numbers import QUANTILES, PlanNumbers, Surroundings
-from taskorder.report.text import counted, number, percent
+from taskorder.report.text import number, percent
 
 TOP_PAIRS = 8
 PAIR = 32
@@ -30,9 +31,7 @@ MOST_PAIRS = 150
 """Pairs at either end of a table of pairs."""
 TIP = 80
 """Characters of a name in what a mark says."""
-STEPS = ("steps learned", "error of all tasks together")
-
-Names = Sequence[str]
+PATH_TITLES = ("steps learned", "error of all tasks together")
 
 
 def order(numbers: PlanNumbers, names: Names) -> Section:
@@ -89,7 +88,7 @@ def path(numbers: PlanNumbers, around: Surroundings, names: Names) -> Section:
     columns += around.band.tolist()
     headers = ["step", "task", "this plan", *rivals, *(f"random, {percent(q)} quantile" for q in QUANTILES)]
     label = f"Predicted error after each step; this plan goes from {number(totals[0])} to {number(totals[-1])}"
-    figure = Figure(label, line_chart(lines, around.band, STEPS), step_table(headers, columns, steps))
+    figure = Figure(label, line_chart(lines, around.band, PATH_TITLES), step_table(headers, columns, steps))
     words = html(
         "The predicted error of all tasks together after each step. Gray: the middle half and the middle 90 % of "
         "random orders, dashed their median. Before the end a good order may have more error than others; only the "
@@ -103,7 +102,7 @@ def path_alone(numbers: PlanNumbers, names: Names) -> Section:
     totals = numbers.totals
     label = f"Predicted error after each step, from {number(totals[0])} to {number(totals[-1])}"
     behind = step_table(["step", "task", "error"], _plan_columns(numbers, names, len(totals)), len(totals))
-    figure = Figure(label, line_chart([_plan_line(numbers, names)], None, STEPS), behind)
+    figure = Figure(label, line_chart([_plan_line(numbers, names)], None, PATH_TITLES), behind)
     words = html("The predicted error of all tasks together after each step of the plan.")
     return Section("path", "Error after each task", words, figures=[figure])
 
@@ -127,12 +126,12 @@ def forgetting(numbers: PlanNumbers, names: Names) -> Section:
     tasks = in_order(plan.order, len(names))
     after, before = numbers.after.tolist(), numbers.before.tolist()
     rows = [
-        Row(f"{last[k]}. {names[k]}" if k in last else f"· {names[k]}", after[k], ends[k], plan.rule,
+        Bar(f"{last[k]}. {names[k]}" if k in last else f"· {names[k]}", after[k], ends[k], plan.rule,
             f"{names[k][:TIP]}: {number(after[k])} when just learned, {number(ends[k])} at the end")
         for k in tasks
     ]  # fmt: skip
     label = f"Own error of each task at the end; the largest is {number(max(ends))}"
-    if len(rows) <= MOST_ROWS:
+    if len(rows) <= MOST_BARS:
         chart = row_chart(rows, "own error: from just learned to the end")
     else:
         chart = column_chart(rows, ("step of the plan", "own error at the end"))
@@ -187,10 +186,10 @@ def pairs(numbers: PlanNumbers, around: Surroundings, names: Names) -> Section:
         a, b = first[k], second[k]
         return names[a], names[b], float(around.similarity[a, b]), float(slopes[k])
 
-    def row(k: int) -> Row:
+    def row(k: int) -> Bar:
         a, b, alike, slope = cells_of(k)
         tip = f"{a[:TIP]}\n{b[:TIP]}\nsimilarity {number(alike)}, derivative {number(slope)}"
-        return Row(f"{_cut(a)} · {_cut(b)}", 0.0, slope, "minus" if slope > 0 else "plus", tip)
+        return Bar(f"{_cut(a)} · {_cut(b)}", 0.0, slope, "minus" if slope > 0 else "plus", tip)
 
     most = [k for k in ranked[:TOP_PAIRS].tolist() if slopes[k] > 0]
     least = [k for k in ranked[-TOP_PAIRS:].tolist() if slopes[k] < 0 and k not in most]

@@ -14,7 +14,8 @@ from taskorder.metrics import metrics
 from taskorder.ordering.clock import Watch
 from taskorder.ordering.compare import compare
 from taskorder.records import Comparison
-from taskorder.report.embedding import task_map
+from taskorder.report.embedding import task_points
+from taskorder.report.page import MOST_ORDERS
 from taskorder.report.plan_numbers import QUANTILES
 from taskorder.runs.index import run_index
 from taskorder.runs.results import config_key, prefix_rows, run_result
@@ -23,9 +24,6 @@ from taskorder.runs.store import Store
 from taskorder.tables.loss_ratios import clip_similarity, loss_ratios, measured_similarity, similarity_from_loss_ratios
 from taskorder.theory.closed_form import final_error
 from taskorder.theory.nearest import nearest_correlation
-
-MOST_ORDERS = 1000
-"""Orders whose numbers go into the page."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +188,7 @@ def _predictions(
     notes = [f"pairs of tasks with similarity below -1, taken as -1: {raised}"] if raised else []
     comparison = compare(within, names=measured["names"], time_limit=limit, watch=watch)
     repaired, _ = nearest_correlation(within)
-    points, share_shown = task_map(repaired)
+    points, share_shown = task_points(repaired)
     predicted = np.array([final_error(repaired, order) for order in measured["orders"].tolist()])
     notes += comparison.notes
     return {

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from taskorder.report.charts import Dot, Line, Mark, Row, line_chart, ranking, row_chart, scatter
+from taskorder.checks import counted
+from taskorder.report.charts import Bar, Dot, Line, Mark, line_chart, ranking, row_chart, scatter_chart
 from taskorder.report.markup import Html, html, task
 from taskorder.report.page import Fact, Figure, Page, Section, Table
 from taskorder.report.parts import map_figure, matrix_figure, order_path, sentence_order, swatch
 from taskorder.report.plan_numbers import QUANTILES
 from taskorder.report.run_numbers import RunNumbers
-from taskorder.report.text import counted, number, percent
+from taskorder.report.text import number, percent
 
-MOST_LISTED = 400
+MOST_RANKED = 400
 """Orders in a table; of more, the best, and those of the rules."""
 
 
@@ -95,7 +96,7 @@ def _ranking(numbers: RunNumbers, names: tuple[str, ...]) -> Section:
     by_row: dict[int, list[str]] = {}
     for rule, row in rules.items():
         by_row.setdefault(row, []).append(_label(rule))
-    shown = sorted({*range(min(n, MOST_LISTED)), *by_row})
+    shown = sorted({*range(min(n, MOST_RANKED)), *by_row})
     rows = [
         [row + 1, _order_text(numbers.orders[row].tolist(), names), float(accuracy[row]), *_spread(numbers, row),
          float(numbers.forgetting[row]), float(numbers.predicted[row]), ", ".join(by_row.get(row, ()))]
@@ -147,7 +148,7 @@ def _forgetting(numbers: RunNumbers, names: tuple[str, ...]) -> Section:
     mean_lost = (numbers.learned - numbers.final).mean(axis=0).tolist()
     for step, k in enumerate(best, start=1):
         tip = f"{names[k][:80]}: {number(learned[k])} when just learned, {number(final[k])} at the end"
-        rows.append(Row(f"{step}. {names[k]}", learned[k], final[k], "best", tip))
+        rows.append(Bar(f"{step}. {names[k]}", learned[k], final[k], "best", tip))
         table.append([step, names[k], learned[k], final[k], learned[k] - final[k], mean_lost[k]])
     label = "Accuracy of each task when just learned and at the end, in the best order"
     headers = ["step", "task", "just learned", "at the end", "lost", "lost, mean over orders"]
@@ -173,7 +174,7 @@ def _prediction(numbers: RunNumbers) -> Section:
     titles = ("predicted final error", "measured mean accuracy")
     rows = [[swatch(dot.look, dot.label), dot.x, dot.y] for dot in dots]
     behind = Table(["rule", "predicted error", "accuracy"], rows, "Every order: see the table above and the JSON.")
-    figure = Figure(label, scatter(predicted, accuracy, dots, titles), behind)
+    figure = Figure(label, scatter_chart(predicted, accuracy, dots, titles), behind)
     words = html(
         "The closed form on the similarity of these tasks against what networks did. Spearman's rank correlation (less "
         "error with more accuracy counts as positive): {}.", agreement,

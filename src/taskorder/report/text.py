@@ -24,12 +24,3 @@ def percent(share: float) -> str:
     value = 100 * share
     text = f"{value:.0f} %" if 10 <= abs(value) <= 99 or value in (0, 100) else f"{value:.1f} %"
     return text.replace("-", "\N{MINUS SIGN}")
-
-
-def counted(count: int, what: str) -> str:
-    """A number of things.
-
-    >>> counted(1, "task"), counted(2, "task")
-    ('1 task', '2 tasks')
-    """
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from taskorder.checks import number
+from taskorder.checks import to_float
 
 NETS = ("mlp", "cnn")
 WHOLE = ("test", "train", "curvature")
@@ -136,7 +136,7 @@ def _checked(key: str, value: Any, kind: Any) -> Any:
     if key == "orders" and type(value) is int:  # all, or how many
         return str(value)
     if kind is float and type(value) is int:
-        return number(value)
+        return to_float(value)
     if kind not in (str, int, float, bool) and isinstance(value, list) and all(type(text) is str for text in value):
         return tuple(value)
     if type(value) is not kind:

@@ -6,8 +6,8 @@ import json
 from collections import Counter
 from typing import Any
 
+from taskorder.checks import counted
 from taskorder.tables.input_files import refusal
-from taskorder.tables.separated import counted
 
 _JSON_FORMS = '[[1, 0.5], [0.5, 1]] or {"names": [...], "similarity": [[...]]} or {"A": {"A": 1, "B": 0.5}, ...}'
 

@@ -7,8 +7,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
+from taskorder.checks import counted
 from taskorder.tables.input_files import refusal
-from taskorder.tables.separated import counted, has_decimal_comma, is_number, read_rows, to_numbers
+from taskorder.tables.separated import has_decimal_comma, is_number, read_rows, to_numbers
 
 MISSING = frozenset({"na", "n/a", "nil", "null", "none", "missing"})
 """Words in the first cell that stand for a missing number; any other word there is the title of the names."""

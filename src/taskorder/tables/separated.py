@@ -142,12 +142,3 @@ def split_names(text: str, option: str) -> list[str]:
         return [cell.strip() for cell in next(csv.reader([text], skipinitialspace=True), [])]
     except csv.Error:
         raise ValueError(f"`{option}` must be one line with commas, got {text[:60]!r}.") from None
-
-
-def counted(number: int, noun: str) -> str:
-    """A count with its noun.
-
-    >>> counted(1, "row"), counted(2, "row")
-    ('1 row', '2 rows')
-    """
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -39,20 +39,20 @@ export function createAnswer() {
   return {
     render(view) {
       const { state, order, evaluation } = view;
-      const { question } = state;
+      const { inputs } = state;
       byId("error").textContent = number(evaluation.error);
       byId("sentence").textContent = sentence(view);
-      const wrong = broken(question, order);
+      const wrong = broken(inputs, order);
       byId("broken").textContent =
         `This order breaks ${wrong.length === 1 ? "a constraint" : `${wrong.length} constraints`}: ` +
         `${wrong.slice(0, 3).join(", ")}${wrong.length > 3 ? ", …" : ""}.`;
       show(byId("broken"), wrong.length > 0);
       const most = evaluation.final.reduce((top, value, task, all) => (value > all[top] ? task : top), 0);
-      const sum = `${question.weights ? "weighted sum" : "sum"} over ${question.size} tasks, each 1 before any learning`;
+      const sum = `${inputs.weights ? "weighted sum" : "sum"} over ${inputs.size} tasks, each 1 before any learning`;
       byId("detail").textContent = [
-        question.size > 1 ? sum : "error of the only task",
+        inputs.size > 1 ? sum : "error of the only task",
         evaluation.final[most] > 0
-          ? `most forgotten: ${question.names[most]} (${number(evaluation.final[most])})`
+          ? `most forgotten: ${inputs.names[most]} (${number(evaluation.final[most])})`
           : "nothing is forgotten",
         `order ${ruleText(view.moving === null ? state.rule : BY_HAND)}`,
       ].join(" · ");

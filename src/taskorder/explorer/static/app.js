@@ -36,8 +36,8 @@ export class App {
     this.choosing = null; // waits for a click on a task
     this.previewed = null;
     this.waiting = [];
-    this.answers = (question) => this.known(question).answers;
-    this.facts = new WeakMap(); // what is known of a question, however often undo brings it back
+    this.answers = (inputs) => this.known(inputs).answers;
+    this.facts = new WeakMap(); // what is known of an input, however often undo brings it back
     this.colors = new Map(start.rules.map(({ name, color }) => [name, color]));
     this.color = (rule) => this.colors.get(rule);
     this.views = [
@@ -59,11 +59,11 @@ export class App {
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.refresh());
   }
 
-  /** What is known of a question; `answers` are plans by rule. @param {import("./state.js").Asked} question */
-  known(question) {
-    if (!this.facts.has(question))
-      this.facts.set(question, { answers: new Map(), random: null, listed: undefined, asked: false });
-    return this.facts.get(question);
+  /** What is known of an input; `answers` are plans by rule. @param {import("./state.js").PageInput} inputs */
+  known(inputs) {
+    if (!this.facts.has(inputs))
+      this.facts.set(inputs, { answers: new Map(), random: null, listed: undefined, asked: false });
+    return this.facts.get(inputs);
   }
 
   /** Start with a table. */
@@ -94,20 +94,20 @@ export class App {
     const { state } = this.store;
     if (!state || !this.view) this.frame(Boolean(state));
     if (!state) return;
-    const { question } = state;
+    const { inputs } = state;
     const { previewed } = this;
     const order = previewed?.order ?? state.order;
-    const facts = this.known(question);
-    const evaluation = await this.engine.evaluate(question, order);
+    const facts = this.known(inputs);
+    const evaluation = await this.engine.evaluate(inputs, order);
     if (!evaluation || this.store.state !== state) return;
-    if (facts.listed === undefined && question.size - question.learned.length <= LISTED) {
-      facts.listed = await this.engine.slow.ask("bestOrder", question);
+    if (facts.listed === undefined && inputs.size - inputs.learned.length <= LISTED) {
+      facts.listed = await this.engine.slow.ask("bestOrder", inputs);
     }
     const held =
       state.held &&
       (previewed && this.view?.held && this.view.state === state
         ? this.view.held
-        : await this.engine.fast.ask("evaluate", question, state.held.order));
+        : await this.engine.fast.ask("evaluate", inputs, state.held.order));
     if (this.store.state !== state) return;
     this.view = {
       state,
@@ -115,11 +115,11 @@ export class App {
       moving: previewed?.task ?? null,
       evaluation,
       held,
-      random: facts.random ?? this.lastRandom(question),
-      best: this.best(question),
+      random: facts.random ?? this.lastRandom(inputs),
+      best: this.best(inputs),
     };
     this.draw();
-    if (!facts.asked) this.learn(question, facts);
+    if (!facts.asked) this.learn(inputs, facts);
   }
 
   /** Show the start or the work. @param {boolean} loaded */
@@ -132,22 +132,22 @@ export class App {
 
   /** While a slider moves, the random orders of a moment ago. */
   lastRandom({ loaded, learned }) {
-    const last = this.view?.state.question;
+    const last = this.view?.state.inputs;
     return last?.loaded === loaded && last.learned === learned ? this.view.random : null;
   }
 
   /** Random orders take longer: they wait until a slider rests. */
-  async learn(question, facts) {
+  async learn(inputs, facts) {
     facts.asked = true;
     await new Promise((resolve) => setTimeout(resolve, RESTING));
-    facts.asked = this.store.state?.question === question;
+    facts.asked = this.store.state?.inputs === inputs;
     if (!facts.asked) return;
-    facts.random = await this.engine.slow.ask("randomOrders", question);
-    if (this.store.state?.question === question) this.refresh();
+    facts.random = await this.engine.slow.ask("randomOrders", inputs);
+    if (this.store.state?.inputs === inputs) this.refresh();
   }
 
-  best(question) {
-    const { answers, listed } = this.known(question);
+  best(inputs) {
+    const { answers, listed } = this.known(inputs);
     if (listed) return { error: listed.error, proven: true };
     const optimal = answers.get("optimal");
     if (optimal?.proven) return optimal;
@@ -158,7 +158,7 @@ export class App {
   draw() {
     const { view } = this;
     for (const { render } of this.views) render(view);
-    const { size, source, note, given, matrix } = view.state.question;
+    const { size, source, note, given, matrix } = view.state.inputs;
     const tasks = size === 1 ? "1 task" : `${size} tasks`;
     byId("source").textContent = [tasks, source, ...(note && given !== matrix ? [note] : [])].join(" · ");
     byId("undo").disabled = !this.store.past.length;

@@ -57,7 +57,7 @@ export function createChart() {
   };
   const readOut = (step) => {
     const { state, order, evaluation } = latest;
-    const when = step ? `after step ${step} (${state.question.names[order[step - 1]]})` : "before the first step";
+    const when = step ? `after step ${step} (${state.inputs.names[order[step - 1]]})` : "before the first step";
     read = step;
     byId("readout").textContent =
       step === null

@@ -33,7 +33,7 @@ export function createCompare(app) {
         );
         return;
       }
-      const { names } = state.question;
+      const { names } = state.inputs;
       const verdict = verdictOn(evaluation.error, held.error);
       const cell = (task, one) => [
         h("td", { class: "task" }, names[task]),

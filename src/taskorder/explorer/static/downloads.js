@@ -14,8 +14,8 @@ const INK = { title: "#1d2125", text: "#5a636d", grid: "#e3e5e8" };
 export function figure(view, color) {
   const { state, evaluation } = view;
   const names = [
-    ...state.question.learned.map((task) => `(${state.question.names[task]})`),
-    ...state.order.map((task) => state.question.names[task]),
+    ...state.inputs.learned.map((task) => `(${state.inputs.names[task]})`),
+    ...state.order.map((task) => state.inputs.names[task]),
   ];
   const lines = wrap(names.length > 60 ? [...names.slice(0, 59), "…", names.at(-1)] : names, 95);
   const top = 64 + 17 * lines.length;
@@ -93,8 +93,8 @@ async function asPng(picture) {
 
 /** The plan that a search has found for this order, with its proof; null for an order made by hand. */
 function foundPlan({ store, answers }) {
-  const { question, order, rule } = store.state;
-  const answer = answers(question).get(rule);
+  const { inputs, order, rule } = store.state;
+  const answer = answers(inputs).get(rule);
   return answer?.order.join() === order.join() ? answer.plan : null;
 }
 

@@ -1,6 +1,6 @@
 /** The page's side of its two workers: one for the order that is being dragged, one for what takes longer. */
 
-/** @typedef {import("./recursion.js").Question} Question
+/** @typedef {import("./recursion.js").SolverInput} SolverInput
  * @typedef {import("./recursion.js").Evaluation} Evaluation */
 
 /** The page's policy lets no text become script; this one address is the exception. */
@@ -23,15 +23,15 @@ class Lane {
     });
   }
 
-  /** Run one of the worker's calls on a question, which is sent only when it is a new one.
-   * @param {string} call @param {Question} question @param {...any} args @returns {Promise<any>} */
-  ask(call, question, ...args) {
+  /** Run one of the worker's calls on an input, which is sent only when it is a new one.
+   * @param {string} call @param {SolverInput} inputs @param {...any} args @returns {Promise<any>} */
+  ask(call, inputs, ...args) {
     const id = ++this.count;
-    const fresh = question !== this.known;
-    this.known = question;
+    const fresh = inputs !== this.known;
+    this.known = inputs;
     return new Promise((resolve, reject) => {
       this.waiting.set(id, { resolve, reject });
-      this.worker.postMessage({ id, call, args, ...(fresh ? { question: plain(question) } : {}) });
+      this.worker.postMessage({ id, call, args, ...(fresh ? { inputs: plain(inputs) } : {}) });
     });
   }
 }
@@ -45,25 +45,25 @@ export class Engine {
   }
 
   /** Evaluate an order; null where a newer request has overtaken this one. While one runs, only the newest waits.
-   * @param {Question} question @param {number[]} order @returns {Promise<Evaluation | null>} */
-  async evaluate(question, order) {
+   * @param {SolverInput} inputs @param {number[]} order @returns {Promise<Evaluation | null>} */
+  async evaluate(inputs, order) {
     if (this.busy) {
       this.next?.resolve(null);
-      return new Promise((resolve) => (this.next = { question, order, resolve }));
+      return new Promise((resolve) => (this.next = { inputs, order, resolve }));
     }
     this.busy = true;
     try {
-      return await this.fast.ask("evaluate", question, order);
+      return await this.fast.ask("evaluate", inputs, order);
     } finally {
       this.busy = false;
       const next = this.next;
       this.next = null;
-      if (next) this.evaluate(next.question, next.order).then(next.resolve);
+      if (next) this.evaluate(next.inputs, next.order).then(next.resolve);
     }
   }
 }
 
-/** What the worker needs of a question. @param {Question} question */
+/** What the worker needs of an input. @param {SolverInput} inputs */
 function plain({ matrix, size, learned, weights, before, first, last }) {
   return { matrix, size, learned, weights, before, first, last };
 }

@@ -8,7 +8,7 @@ export function createErrorMap() {
   const canvas = byId("heat");
   return {
     render({ state, order, evaluation }) {
-      const { size, learned, names } = state.question;
+      const { size, learned, names } = state.inputs;
       const rows = [...learned, ...order];
       const high = evaluation.path.reduce((top, value) => Math.max(top, value), 0);
       // the square root shows small errors, which are what differs between orders
@@ -32,7 +32,7 @@ export function createSimilarityMap(app) {
   let shown = [];
   const render = ({ state, order }) => {
     if (!details.open) return;
-    const { size, matrix, learned } = state.question;
+    const { size, matrix, learned } = state.inputs;
     shown = [...learned, ...order];
     const [a, b] = state.pair;
     const chosen = (i, j) => (i === a && j === b) || (i === b && j === a);

@@ -2,15 +2,15 @@
 
 import { announce, byId, complain, show } from "./dom.js";
 import { h } from "./svg.js";
-import { asking } from "./state.js";
+import { withInputs } from "./state.js";
 
 /** @param {import("./app.js").App} app @param {number} task @param {() => void} close @returns {HTMLElement} */
 export function inspector(app, task, close) {
-  const { question } = app.store.state;
-  const name = question.names[task];
-  const learned = question.learned.includes(task);
-  const change = (asked) => app.store.commit(asking(app.store.state, asked));
-  const toggle = (field, label, on, asked, disabled = false) =>
+  const { inputs } = app.store.state;
+  const name = inputs.names[task];
+  const learned = inputs.learned.includes(task);
+  const commit = (change) => app.store.commit(withInputs(app.store.state, change));
+  const toggle = (field, label, on, change, disabled = false) =>
     h(
       "button",
       {
@@ -19,7 +19,7 @@ export function inspector(app, task, close) {
         "aria-pressed": String(on),
         disabled,
         "aria-label": `${label}: ${name}`,
-        onclick: () => change(asked),
+        onclick: () => commit(change),
       },
       label,
     );
@@ -32,18 +32,18 @@ export function inspector(app, task, close) {
       toggle(
         "first",
         "First",
-        question.first === task,
-        { first: question.first === task ? null : task, last: question.last === task ? null : question.last },
+        inputs.first === task,
+        { first: inputs.first === task ? null : task, last: inputs.last === task ? null : inputs.last },
         learned,
       ),
       toggle(
         "last",
         "Last",
-        question.last === task,
-        { last: question.last === task ? null : task, first: question.first === task ? null : question.first },
+        inputs.last === task,
+        { last: inputs.last === task ? null : task, first: inputs.first === task ? null : inputs.first },
         learned,
       ),
-      toggle("learned", "Already learned", learned, learnedChange(question, task)),
+      toggle("learned", "Already learned", learned, learnedChange(inputs, task)),
       h(
         "button",
         {
@@ -68,7 +68,7 @@ export function inspector(app, task, close) {
           min: 0,
           step: "any",
           "data-field": "weight",
-          value: question.weights ? question.weights[task] : 1,
+          value: inputs.weights ? inputs.weights[task] : 1,
           onchange: (event) => weigh(app, task, event.target),
         }),
       ),
@@ -106,19 +106,19 @@ function learnedChange({ learned, first, last, before }, task) {
 }
 
 function weigh(app, task, input) {
-  const { question } = app.store.state;
+  const { inputs } = app.store.state;
   const weight = Number(input.value);
-  const weights = question.weights ? [...question.weights] : Array(question.size).fill(1);
+  const weights = inputs.weights ? [...inputs.weights] : Array(inputs.size).fill(1);
   weights[task] = weight;
   if (input.value === "" || !(weight >= 0 && weight <= 1e6) || weights.every((one) => one === 0)) {
     complain(
-      `The weight of ${question.names[task]} must be from 0 to 1000000, and one must be above 0, ` +
+      `The weight of ${inputs.names[task]} must be from 0 to 1000000, and one must be above 0, ` +
         `got ${input.value || "nothing"}.`,
     );
-    input.value = question.weights ? question.weights[task] : 1;
+    input.value = inputs.weights ? inputs.weights[task] : 1;
     return;
   }
-  app.store.commit(asking(app.store.state, { weights: weights.every((one) => one === 1) ? null : weights }));
+  app.store.commit(withInputs(app.store.state, { weights: weights.every((one) => one === 1) ? null : weights }));
 }
 
 /** Every name, checked: one line, not blank, not twice. @param {string[]} names @returns {string} what is wrong, or "" */
@@ -133,17 +133,17 @@ export function nameProblem(names) {
 }
 
 function rename(app, task, input) {
-  const { question } = app.store.state;
-  const names = question.names.map((name, one) => (one === task ? input.value.trim() : name));
+  const { inputs } = app.store.state;
+  const names = inputs.names.map((name, one) => (one === task ? input.value.trim() : name));
   const problem = nameProblem(names);
   complain(problem);
-  if (problem) input.value = question.names[task];
-  else app.store.commit(asking(app.store.state, { names }));
+  if (problem) input.value = inputs.names[task];
+  else app.store.commit(withInputs(app.store.state, { names }));
 }
 
 /** "A before ...": the next task clicked is B. */
 function chooseLater(app, task) {
-  const { question } = app.store.state;
+  const { inputs } = app.store.state;
   const note = byId("choosing");
   const end = () => {
     app.choosing = null;
@@ -152,7 +152,7 @@ function chooseLater(app, task) {
   };
   const escape = (event) => event.key === "Escape" && end();
   note.textContent =
-    `Click the task that must come after ${question.names[task]}, ` +
+    `Click the task that must come after ${inputs.names[task]}, ` +
     "or go to it with the arrow keys and press Enter (Escape: none).";
   show(note, true);
   byId("tasks").querySelector(`[data-task="${task}"] .face`).focus();
@@ -161,11 +161,11 @@ function chooseLater(app, task) {
   app.choosing = {
     chosen: (later) => {
       end();
-      const problem = pairProblem(app.store.state.question, task, later);
+      const problem = pairProblem(app.store.state.inputs, task, later);
       if (problem) return complain(problem);
-      const { before } = app.store.state.question;
-      app.store.commit(asking(app.store.state, { before: [...before, [task, later]] }));
-      announce(`${question.names[task]} before ${question.names[later]}.`);
+      const { before } = app.store.state.inputs;
+      app.store.commit(withInputs(app.store.state, { before: [...before, [task, later]] }));
+      announce(`${inputs.names[task]} before ${inputs.names[later]}.`);
     },
   };
 }

@@ -8,7 +8,7 @@ import { nameProblem } from "./inspector.js";
 import { createLoader } from "./loader.js";
 import * as server from "./server.js";
 import { fromFragment, isShared, keep, kept, toFragment } from "./share.js";
-import { asking } from "./state.js";
+import { withInputs } from "./state.js";
 import { token } from "./token.js";
 
 const LINK_AFTER = 400;
@@ -42,7 +42,7 @@ function connectBar(app) {
   });
   const dialog = byId("names-dialog");
   byId("rename").addEventListener("click", () => {
-    byId("names").value = store.state.question.names.join("\n");
+    byId("names").value = store.state.inputs.names.join("\n");
     byId("names-problem").textContent = "";
     dialog.showModal();
   });
@@ -51,14 +51,14 @@ function connectBar(app) {
       .value.replace(/\n+$/, "")
       .split("\n")
       .map((name) => name.trim());
-    const { size } = store.state.question;
+    const { size } = store.state.inputs;
     const problem =
       names.length === size
         ? nameProblem(names)
         : `There must be ${size} names, one for each task, got ${names.length}.`;
     byId("names-problem").textContent = problem;
     if (problem) event.preventDefault();
-    else store.commit(asking(store.state, { names }));
+    else store.commit(withInputs(store.state, { names }));
   });
   document.querySelector(".skip").addEventListener("click", (event) => {
     event.preventDefault(); // the address holds the state

@@ -17,7 +17,7 @@ export function createOrderList(app) {
   const rows = new Map();
   let lifted = null; // {task, before}: picked up with the keyboard
   let opened = null;
-  let question = null;
+  let inputs = null;
   let wanted = null;
 
   const drop = (order, task) => {
@@ -28,7 +28,7 @@ export function createOrderList(app) {
   };
   makeDraggable(list, {
     order: () => app.store.state.order,
-    locked: () => app.store.state.question.learned.length,
+    locked: () => app.store.state.inputs.learned.length,
     begin: close,
     preview: (order, task) => {
       arrange(order); // at once; the numbers follow
@@ -50,13 +50,13 @@ export function createOrderList(app) {
     const face = event.target.closest(".face");
     if (!face) return;
     const task = Number(face.parentElement.dataset.task);
-    const { question, order } = app.store.state;
-    const all = [...question.learned, ...order];
+    const { inputs, order } = app.store.state;
+    const all = [...inputs.learned, ...order];
     const place = all.indexOf(task);
     const steps = { ArrowUp: place - 1, ArrowDown: place + 1, Home: 0, End: all.length - 1 };
     if (event.key in steps) {
       event.preventDefault();
-      if (lifted?.task === task || event.altKey) return moveTo(task, steps[event.key] - question.learned.length);
+      if (lifted?.task === task || event.altKey) return moveTo(task, steps[event.key] - inputs.learned.length);
       focus(all[Math.max(0, Math.min(all.length - 1, steps[event.key]))]);
     } else if (event.key === " ") {
       event.preventDefault();
@@ -68,10 +68,10 @@ export function createOrderList(app) {
   });
 
   function lift(task) {
-    const { question, order } = app.store.state;
-    if (question.learned.includes(task)) return announce(`${question.names[task]} is learned already and stays.`);
+    const { inputs, order } = app.store.state;
+    if (inputs.learned.includes(task)) return announce(`${inputs.names[task]} is learned already and stays.`);
     if (lifted) {
-      const name = question.names[lifted.task];
+      const name = inputs.names[lifted.task];
       rows.get(lifted.task).classList.remove("lifted");
       lifted = null;
       return announce(`${name} dropped.`);
@@ -79,7 +79,7 @@ export function createOrderList(app) {
     lifted = { task, before: app.store.state };
     rows.get(task).classList.add("lifted");
     announce(
-      `${question.names[task]} picked up, position ${order.indexOf(task) + 1} of ${order.length}. ` +
+      `${inputs.names[task]} picked up, position ${order.indexOf(task) + 1} of ${order.length}. ` +
         "Arrow keys move it, Space drops it, Escape puts it back.",
     );
   }
@@ -90,7 +90,7 @@ export function createOrderList(app) {
     lifted = null;
     wanted = task;
     if (before !== app.store.state) app.store.commit(before);
-    announce(`${before.question.names[task]} put back.`);
+    announce(`${before.inputs.names[task]} put back.`);
   }
 
   function moveTo(task, place) {
@@ -102,10 +102,10 @@ export function createOrderList(app) {
   }
 
   function sayPlace(task) {
-    const { question, order } = app.store.state;
+    const { inputs, order } = app.store.state;
     app.afterRender((evaluation) =>
       announce(
-        `${question.names[task]}, position ${order.indexOf(task) + 1} of ${order.length}, ` +
+        `${inputs.names[task]}, position ${order.indexOf(task) + 1} of ${order.length}, ` +
           `predicted error ${number(evaluation.error)}.`,
       ),
     );
@@ -138,9 +138,9 @@ export function createOrderList(app) {
     rows.get(task).firstChild.setAttribute("aria-expanded", "true");
   }
 
-  function build({ question }) {
+  function build({ inputs }) {
     rows.clear();
-    question.names.forEach((name, task) => {
+    inputs.names.forEach((name, task) => {
       const parts = { step: h("span", { class: "step" }), meter: h("i"), value: h("span", { class: "value" }) };
       const face = h(
         "button",
@@ -155,12 +155,12 @@ export function createOrderList(app) {
       rows.set(task, Object.assign(h("li", { "data-task": task }, face), { parts }));
     });
     list.replaceChildren(...rows.values());
-    list.classList.toggle("compact", question.size > COMPACT);
+    list.classList.toggle("compact", inputs.size > COMPACT);
   }
 
   /** Put the rows in order. @param {number[]} order */
   function arrange(order) {
-    const { learned } = question;
+    const { learned } = inputs;
     [...learned, ...order].forEach((task, place) => {
       const row = rows.get(task);
       if (list.children[place] !== row) list.insertBefore(row, list.children[place]);
@@ -170,18 +170,18 @@ export function createOrderList(app) {
 
   /** @param {import("./app.js").View} view */
   function render({ state, order, evaluation, random, moving }) {
-    const changed = state.question !== question;
-    const kept = changed && question && opened !== null && state.question.names.join() === question.names.join();
+    const changed = state.inputs !== inputs;
+    const kept = changed && inputs && opened !== null && state.inputs.names.join() === inputs.names.join();
     const reopen = kept ? opened : null;
     const focused = list.contains(document.activeElement) ? document.activeElement.closest("li")?.dataset.task : null;
     if (changed) {
-      if (state.question.names !== question?.names) {
+      if (state.inputs.names !== inputs?.names) {
         lifted = null;
         opened = null;
         build(state);
       }
-      question = state.question;
-      badge(state.question);
+      inputs = state.inputs;
+      badge(state.inputs);
     }
     if (moving === null) arrange(order); // a drag has done it, and may be further on by now
     for (const [task, row] of rows) {

@@ -13,28 +13,28 @@ const MOST_SHOWN = 8;
 export function createPhaseList(app) {
   let drawn = []; // what the list shows now: drawing it again would take the focus away
 
-  /** @param {import("./state.js").Asked} question @param {[number, number]} pair @param {Phase[]} phases
+  /** @param {import("./state.js").PageInput} inputs @param {[number, number]} pair @param {Phase[]} phases
    * @param {[number, number]} range */
-  function draw(question, [i, j], phases, range) {
-    const value = question.matrix[i * question.size + j];
+  function draw(inputs, [i, j], phases, range) {
+    const value = inputs.matrix[i * inputs.size + j];
     const place = phases.findIndex((phase) => value <= phase.high);
     const now = phases[place < 0 ? phases.length - 1 : place];
-    const wanted = [phases, now, question.names];
+    const wanted = [phases, now, inputs.names];
     if (wanted.every((part, at) => part === drawn[at])) return;
     drawn = wanted;
-    const color = colorsOf(question, phases);
+    const color = colorsOf(inputs, phases);
     byId("phases").replaceChildren(...strip(phases, range, color));
-    byId("flips").replaceChildren(...orders(question, phases, now, color));
+    byId("flips").replaceChildren(...orders(inputs, phases, now, color));
   }
 
-  function orders(question, phases, now, color) {
+  function orders(inputs, phases, now, color) {
     if (!phases.length) {
       return [h("p", { class: "warning" }, "The constraints contradict each other: there is no best order.")];
     }
     const from = Math.min(phases.indexOf(now) - MOST_SHOWN / 2, phases.length - MOST_SHOWN);
     const near = phases.slice(Math.max(0, from), Math.max(0, from) + MOST_SHOWN);
     const items = near.map((phase) => {
-      const text = phase.order.map((task) => question.names[task]).join(" → ");
+      const text = phase.order.map((task) => inputs.names[task]).join(" → ");
       const use = () => {
         const rule = phase === now ? "optimal" : BY_HAND;
         app.store.commit({ ...app.store.state, order: phase.order, rule });
@@ -75,8 +75,8 @@ function strip(phases, [low, high], color) {
 }
 
 /** The color class of a phase: one for each order, and for three tasks that of the phase diagram. */
-function colorsOf(question, phases) {
-  const orders = question.size === 3 ? allOrders(question).orders : phases.map((phase) => phase.order);
+function colorsOf(inputs, phases) {
+  const orders = inputs.size === 3 ? allOrders(inputs).orders : phases.map((phase) => phase.order);
   const distinct = [...new Set(orders.map((order) => order.join()))];
   return (phase) => `p${distinct.indexOf(phase.order.join()) % 8}`;
 }

@@ -3,7 +3,7 @@
 import { bestOrder } from "./listing.js";
 import { finalError } from "./recursion.js";
 
-/** @typedef {import("./recursion.js").Question} Question
+/** @typedef {import("./recursion.js").SolverInput} SolverInput
  * @typedef {{low: number, high: number, order: number[]}} Phase  the order is best from low to high
  */
 
@@ -11,21 +11,21 @@ const GRID = 24;
 const HALVINGS = 40;
 const DEEPEST = 8;
 
-/** The question with another similarity of one pair.
- * @template {Question} Q @param {Q} question @param {number} i @param {number} j @param {number} value @returns {Q} */
-export function withPair(question, i, j, value) {
-  const matrix = question.matrix.slice();
-  matrix[i * question.size + j] = matrix[j * question.size + i] = value;
-  return { ...question, matrix };
+/** The input with another similarity of one pair.
+ * @template {SolverInput} Q @param {Q} inputs @param {number} i @param {number} j @param {number} value @returns {Q} */
+export function withPair(inputs, i, j, value) {
+  const matrix = inputs.matrix.slice();
+  matrix[i * inputs.size + j] = matrix[j * inputs.size + i] = value;
+  return { ...inputs, matrix };
 }
 
 /**
  * The values that leave the matrix a correlation matrix. With the other tasks accounted for, the pair has variances u,
  * v and covariance w: its similarity may move from c - w - sqrt(u v) to c - w + sqrt(u v).
- * @param {Question} question @param {number} i @param {number} j @returns {[number, number]}
+ * @param {SolverInput} inputs @param {number} i @param {number} j @returns {[number, number]}
  */
-export function pairRange(question, i, j) {
-  const { matrix, size } = question;
+export function pairRange(inputs, i, j) {
+  const { matrix, size } = inputs;
   const tasks = [...Array(size).keys()].filter((task) => task !== i && task !== j);
   const factor = cholesky(matrix, size, [...tasks, i, j]);
   const n = size;
@@ -55,14 +55,14 @@ function cholesky(matrix, size, places) {
 /**
  * The phases from low to high. A grid finds them; where neighbors differ, the crossing of their two errors is the flip,
  * unless a third order is better there, which then splits the interval.
- * @param {Question} question @param {number} i @param {number} j @param {number} low @param {number} high
- * @param {(question: Question) => Promise<number[]> | number[]} best  finds the best order
+ * @param {SolverInput} inputs @param {number} i @param {number} j @param {number} low @param {number} high
+ * @param {(inputs: SolverInput) => Promise<number[]> | number[]} best  finds the best order
  * @param {(share: number) => void} [progress]  told how much of the grid is done
  * @returns {Promise<Phase[]>}
  */
-export async function findPhases(question, i, j, low, high, best, progress = () => {}) {
-  const error = (order, value) => finalError(withPair(question, i, j, value), order);
-  const at = async (value) => ({ value, order: await best(withPair(question, i, j, value)) });
+export async function findPhases(inputs, i, j, low, high, best, progress = () => {}) {
+  const error = (order, value) => finalError(withPair(inputs, i, j, value), order);
+  const at = async (value) => ({ value, order: await best(withPair(inputs, i, j, value)) });
   const flips = [];
   const split = async (left, right, depth) => {
     if (tied(error, left, right)) return { ...right, order: left.order };
@@ -88,10 +88,10 @@ export async function findPhases(question, i, j, low, high, best, progress = () 
   return phases;
 }
 
-/** The phases of few tasks, by listing their orders. @param {Question} question @param {number} i @param {number} j
+/** The phases of few tasks, by listing their orders. @param {SolverInput} inputs @param {number} i @param {number} j
  * @param {number} low @param {number} high @returns {Promise<Phase[]>} */
-export function listedPhases(question, i, j, low, high) {
-  return findPhases(question, i, j, low, high, (asked) => bestOrder(asked).order);
+export function listedPhases(inputs, i, j, low, high) {
+  return findPhases(inputs, i, j, low, high, (changed) => bestOrder(changed).order);
 }
 
 /** Whether the left order is still as good as the right one at the right end. */

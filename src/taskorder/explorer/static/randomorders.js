@@ -3,7 +3,7 @@
 import { allOrders } from "./listing.js";
 import { evaluate, openTasks } from "./recursion.js";
 
-/** @typedef {import("./recursion.js").Question} Question
+/** @typedef {import("./recursion.js").SolverInput} SolverInput
  * @typedef {Object} RandomOrders
  * @property {Float64Array} errors  final errors, ascending
  * @property {Float64Array[]} total  lower, middle and upper (5, 50, 95 %) weighted error after each step
@@ -16,12 +16,12 @@ const COUNT = 300;
 const ALL = 6;
 const SHARES = [0.05, 0.5, 0.95];
 
-/** @param {Question} question @returns {RandomOrders} */
-export function randomOrders(question) {
-  const open = openTasks(question);
+/** @param {SolverInput} inputs @returns {RandomOrders} */
+export function randomOrders(inputs) {
+  const open = openTasks(inputs);
   const orders =
-    open.length <= ALL ? allOrders({ ...question, before: [], first: null, last: null }).orders : drawnOrders(open);
-  const drawn = orders.map((order) => evaluate(question, order));
+    open.length <= ALL ? allOrders({ ...inputs, before: [], first: null, last: null }).orders : drawnOrders(open);
+  const drawn = orders.map((order) => evaluate(inputs, order));
   const final = Float64Array.from(drawn.flatMap((one) => [...one.final])).sort();
   return {
     errors: Float64Array.from(drawn, (one) => one.error).sort(),

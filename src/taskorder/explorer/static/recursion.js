@@ -3,7 +3,7 @@
  *
  *     r <- r - r[j] C[j, :]   for j in the visits;   the error of task i is r[i]^2.
  *
- * @typedef {Object} Question  What is asked; never changed in place.
+ * @typedef {Object} SolverInput  A table with its constraints; never changed in place.
  * @property {Float64Array} matrix    P x P correlation matrix, row by row
  * @property {number} size            P
  * @property {number[]} learned       tasks learned already, in that order
@@ -20,16 +20,16 @@
  * @property {Float64Array} forgotten  weighted sum over the tasks learned by then: each was 0 when it was learned
  */
 
-/** Tasks still to be learned, ascending. @param {Question} question @returns {number[]} */
-export function openTasks(question) {
-  return [...Array(question.size).keys()].filter((task) => !question.learned.includes(task));
+/** Tasks still to be learned, ascending. @param {SolverInput} inputs @returns {number[]} */
+export function openTasks(inputs) {
+  return [...Array(inputs.size).keys()].filter((task) => !inputs.learned.includes(task));
 }
 
 /** Residuals before the first step: ones, and then what the learned tasks left.
- * @param {Question} question @returns {Float64Array} */
-export function startResiduals(question) {
-  const residuals = new Float64Array(question.size).fill(1);
-  for (const task of question.learned) visit(question.matrix, question.size, residuals, task);
+ * @param {SolverInput} inputs @returns {Float64Array} */
+export function startResiduals(inputs) {
+  const residuals = new Float64Array(inputs.size).fill(1);
+  for (const task of inputs.learned) visit(inputs.matrix, inputs.size, residuals, task);
   return residuals;
 }
 
@@ -41,32 +41,32 @@ export function visit(matrix, size, residuals, task) {
   for (let other = 0; other < size; other++) residuals[other] -= own * matrix[row + other];
 }
 
-/** @param {Question} question @param {Float64Array} residuals @returns {number} weighted sum of squares */
-export function weightedError(question, residuals) {
+/** @param {SolverInput} inputs @param {Float64Array} residuals @returns {number} weighted sum of squares */
+export function weightedError(inputs, residuals) {
   let sum = 0;
-  for (let task = 0; task < question.size; task++) {
-    sum += (question.weights ? question.weights[task] : 1) * residuals[task] * residuals[task];
+  for (let task = 0; task < inputs.size; task++) {
+    sum += (inputs.weights ? inputs.weights[task] : 1) * residuals[task] * residuals[task];
   }
   return sum;
 }
 
-/** Final error alone. @param {Question} question @param {ArrayLike<number>} order @returns {number} */
-export function finalError(question, order) {
-  const residuals = startResiduals(question);
-  for (let step = 0; step < order.length; step++) visit(question.matrix, question.size, residuals, order[step]);
-  return weightedError(question, residuals);
+/** Final error alone. @param {SolverInput} inputs @param {ArrayLike<number>} order @returns {number} */
+export function finalError(inputs, order) {
+  const residuals = startResiduals(inputs);
+  for (let step = 0; step < order.length; step++) visit(inputs.matrix, inputs.size, residuals, order[step]);
+  return weightedError(inputs, residuals);
 }
 
 /** Everything that the page shows of an order of the open tasks.
- * @param {Question} question @param {number[]} order @returns {Evaluation} */
-export function evaluate(question, order) {
-  const { matrix, size, weights } = question;
-  const residuals = startResiduals(question);
+ * @param {SolverInput} inputs @param {number[]} order @returns {Evaluation} */
+export function evaluate(inputs, order) {
+  const { matrix, size, weights } = inputs;
+  const residuals = startResiduals(inputs);
   const path = new Float64Array((order.length + 1) * size);
   const total = new Float64Array(order.length + 1);
   const forgotten = new Float64Array(order.length + 1);
   const seen = new Uint8Array(size);
-  for (const task of question.learned) seen[task] = 1;
+  for (const task of inputs.learned) seen[task] = 1;
   for (let step = 0; step <= order.length; step++) {
     if (step > 0) {
       visit(matrix, size, residuals, order[step - 1]);

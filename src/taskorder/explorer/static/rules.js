@@ -42,17 +42,17 @@ export function createRules(app) {
   byId("try-all").addEventListener("click", scoreAll);
 
   /** Ask the server for one rule's plan. */
-  async function find(question, rule) {
+  async function find(inputs, rule) {
     const seconds = rule === "optimal" || rule === "worst" ? Number(byId("seconds").value) : RULE_SECONDS;
-    const asked = rule === "random" ? { rule, seed: seed++ } : { rule };
+    const options = rule === "random" ? { rule, seed: seed++ } : { rule };
     const best = tighter(rule);
-    const search = server.search(question, asked, seconds, (event) => tick(best(event), rule));
-    running = { search, question, rule };
+    const search = server.search(inputs, options, seconds, (event) => tick(best(event), rule));
+    running = { search, inputs, rule };
     begin(rule);
     try {
       const plan = await search.plan;
       app
-        .answers(question)
+        .answers(inputs)
         .set(rule, { order: plan.order, error: plan.error, proven: plan.proven, bound: plan.lower_bound, plan });
       return plan;
     } finally {
@@ -63,11 +63,11 @@ export function createRules(app) {
 
   async function apply(rule) {
     if (running) return;
-    const { question } = app.store.state;
+    const { inputs } = app.store.state;
     const clicked = document.activeElement;
     try {
-      const plan = await find(question, rule);
-      if (app.store.state.question !== question) return app.refresh(); // asked about what is no longer there
+      const plan = await find(inputs, rule);
+      if (app.store.state.inputs !== inputs) return app.refresh(); // asked about what is no longer there
       app.store.commit({ ...app.store.state, order: plan.order, rule });
       announce(`${rule}: predicted error ${number(plan.error)}. ${proof(plan)}`);
       const stopped = plan.notes.find((note) => note.startsWith("stopped"));
@@ -82,11 +82,11 @@ export function createRules(app) {
   }
 
   async function scoreAll() {
-    const { question } = app.store.state;
+    const { inputs } = app.store.state;
     try {
       for (const rule of ["optimal", ...rows.keys()]) {
-        if (app.store.state.question !== question) return;
-        if (!app.answers(question).has(rule)) await find(question, rule);
+        if (app.store.state.inputs !== inputs) return;
+        if (!app.answers(inputs).has(rule)) await find(inputs, rule);
         app.refresh();
       }
       announce("Every rule is scored.");
@@ -130,7 +130,7 @@ export function createRules(app) {
     /** @param {import("./app.js").View} view */
     render({ state, best, moving }) {
       if (moving !== null) return;
-      const known = app.answers(state.question);
+      const known = app.answers(state.inputs);
       const applied = known.get(state.rule);
       const notes = applied?.order.join() === state.order.join() ? applied.plan.notes : [];
       byId("notes").replaceChildren(...notes.map((note) => h("li", {}, note)));
@@ -142,7 +142,7 @@ export function createRules(app) {
           : "";
         row.setAttribute("aria-pressed", String(state.rule === rule));
       }
-      if (running && running.question !== state.question) running.search.stop().catch(() => {});
+      if (running && running.inputs !== state.inputs) running.search.stop().catch(() => {});
       if (!running && state.rule !== "optimal" && state.rule !== "worst") show(byId("search"), false);
       const optimum = known.get("optimal");
       byId("gap").firstChild.style.transform =

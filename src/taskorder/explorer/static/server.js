@@ -28,29 +28,29 @@ export const readTable = async (body, name) =>
   (await call(`/api/table?name=${encodeURIComponent(name)}`, { method: "POST", body })).json();
 
 /** The plan of an order as JSON text. @param {import("./state.js").State} state */
-export const planText = async ({ question, order, rule }) =>
-  (await call("/api/plan", { method: "POST", body: asked(question, { order, rule }) })).text();
+export const planText = async ({ inputs, order, rule }) =>
+  (await call("/api/plan", { method: "POST", body: requestBody(inputs, { order, rule }) })).text();
 
 /** The report on an order as HTML. @param {import("./state.js").State} state @param {any} plan what a search found */
-export const reportText = async ({ question, order, rule }, plan) =>
+export const reportText = async ({ inputs, order, rule }, plan) =>
   (
-    await call("/api/report", { method: "POST", body: asked(question, { order, rule, plan, source: question.source }) })
+    await call("/api/report", { method: "POST", body: requestBody(inputs, { order, rule, plan, source: inputs.source }) })
   ).text();
 
 /**
  * Search on the server; progress comes as it goes.
- * @param {import("./state.js").Asked} question @param {{rule: string, seed?: number}} how
+ * @param {import("./state.js").PageInput} inputs @param {{rule: string, seed?: number}} how
  * @param {number} seconds time limit
  * @param {(event: {error: number | null, bound: number | null, seconds: number}) => void} [progress]
  * @returns {{plan: Promise<any>, stop: () => Promise<any>, abandon: () => void}}
  *   stop ends the search with the best it has; abandon forgets it.
  */
-export function search(question, how, seconds, progress = () => {}) {
+export function search(inputs, how, seconds, progress = () => {}) {
   const controller = new AbortController();
   let named;
   const key = new Promise((resolve) => (named = resolve));
   const run = async () => {
-    const body = asked(question, { ...how, seconds });
+    const body = requestBody(inputs, { ...how, seconds });
     const answer = await call("/api/solve", { method: "POST", body, signal: controller.signal });
     for await (const event of lines(answer.body)) {
       if (event.key) named(event.key);
@@ -67,9 +67,9 @@ export function search(question, how, seconds, progress = () => {}) {
   };
 }
 
-/** The body of a request about a question. */
-function asked(question, more) {
-  const { given, size, names, before, first, last, learned, weights } = question;
+/** The body of a request about an input. */
+function requestBody(inputs, more) {
+  const { given, size, names, before, first, last, learned, weights } = inputs;
   return JSON.stringify({ similarity: rows(given, size), names, before, first, last, learned, weights, ...more });
 }
 

@@ -1,6 +1,6 @@
 /** A state as a URL fragment, which browsers never send to a server: JSON, deflated, in URL-safe base 64. */
 
-import { asking, rows, stateOf } from "./state.js";
+import { withInputs, rows, stateOf } from "./state.js";
 
 /** @typedef {import("./state.js").State} State */
 
@@ -15,7 +15,7 @@ export async function toFragment(state) {
   const fragment = await pack(state);
   if (fragment.length > LONGEST)
     throw new Error(
-      `A link must be at most ${LONGEST / 1000} kB long, and these ${state.question.size} tasks need more. ` +
+      `A link must be at most ${LONGEST / 1000} kB long, and these ${state.inputs.size} tasks need more. ` +
         "Download the plan instead.",
     );
   return fragment;
@@ -52,16 +52,16 @@ function stored(action) {
 
 /** @param {State} state @returns {Promise<string>} */
 async function pack(state) {
-  const { question } = state;
+  const { inputs } = state;
   const saved = {
-    source: question.source,
-    names: question.names,
-    similarity: rows(question.given, question.size),
-    before: question.before,
-    first: question.first,
-    last: question.last,
-    learned: question.learned,
-    weights: question.weights,
+    source: inputs.source,
+    names: inputs.names,
+    similarity: rows(inputs.given, inputs.size),
+    before: inputs.before,
+    first: inputs.first,
+    last: inputs.last,
+    learned: inputs.learned,
+    weights: inputs.weights,
     order: state.order,
     rule: state.rule,
     held: state.held,
@@ -87,12 +87,12 @@ export async function fromFragment(fragment, readTable) {
   }
   const { names, similarity } = saved;
   const state = stateOf({ ...(await readTable(JSON.stringify({ names, similarity }))), source: text(saved.source) });
-  const size = state.question.size;
+  const size = state.inputs.size;
   const isTask = (task) => Number.isInteger(task) && task >= 0 && task < size;
   const ifTask = (task) => (isTask(task) ? task : null);
   const distinct = (tasks) => [...new Set(Array.isArray(tasks) ? tasks.filter(isTask) : [])];
   const weights = Array.isArray(saved.weights) && saved.weights.length === size ? saved.weights.map(Number) : null;
-  const asked = asking(state, {
+  const constrained = withInputs(state, {
     before: (Array.isArray(saved.before) ? saved.before : []).filter((pair) => distinct(pair).length === 2),
     first: ifTask(saved.first),
     last: ifTask(saved.last),
@@ -100,13 +100,13 @@ export async function fromFragment(fragment, readTable) {
     weights: weights?.every((weight) => weight >= 0 && weight < Infinity) ? weights : null,
   });
   const fits = (order) =>
-    distinct(order).length === asked.order.length && distinct(order).every((t) => asked.order.includes(t));
+    distinct(order).length === constrained.order.length && distinct(order).every((t) => constrained.order.includes(t));
   return {
-    ...asked,
-    order: fits(saved.order) ? distinct(saved.order) : asked.order,
+    ...constrained,
+    order: fits(saved.order) ? distinct(saved.order) : constrained.order,
     rule: text(saved.rule),
     held: fits(saved.held?.order) ? { order: distinct(saved.held.order), rule: text(saved.held.rule) } : null,
-    pair: distinct(saved.pair).length === 2 ? saved.pair : asked.pair,
+    pair: distinct(saved.pair).length === 2 ? saved.pair : constrained.pair,
   };
 }
 

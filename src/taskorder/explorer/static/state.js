@@ -1,13 +1,13 @@
 /**
  * What the page shows, and its past. A state is never changed in place: undo is going back to an older object.
  *
- * @typedef {import("./recursion.js").Question & {
- *   names: string[], given: Float64Array, note: string | null, source: string, loaded: Float64Array}} Asked
+ * @typedef {import("./recursion.js").SolverInput & {
+ *   names: string[], given: Float64Array, note: string | null, source: string, loaded: Float64Array}} PageInput
  *   given: the matrix as loaded, which rules read; matrix: the correlation matrix nearest to it; loaded: matrix before
  *   any "what if".
  *
  * @typedef {Object} State
- * @property {Asked} question
+ * @property {PageInput} inputs
  * @property {number[]} order  the open tasks as they are learned
  * @property {string} rule  what made the order; "by-hand" for a person
  * @property {{order: number[], rule: string} | null} held  the order to compare with
@@ -24,7 +24,7 @@ export function stateOf(table) {
   const given = Float64Array.from(table.given.flat());
   const matrix = table.repaired ? Float64Array.from(table.repaired.flat()) : given;
   const size = table.names.length;
-  const question = {
+  const inputs = {
     matrix,
     given,
     size,
@@ -38,7 +38,7 @@ export function stateOf(table) {
     first: null,
     last: null,
   };
-  return { question, order: [...Array(size).keys()], rule: BY_HAND, held: null, pair: [0, Math.min(1, size - 1)] };
+  return { inputs, order: [...Array(size).keys()], rule: BY_HAND, held: null, pair: [0, Math.min(1, size - 1)] };
 }
 
 /** Matrix as rows, for JSON. @param {Float64Array} matrix @param {number} size @returns {number[][]} */
@@ -55,15 +55,15 @@ export function moved(order, task, place) {
 }
 
 /** The state with other constraints; where a new one asks for it, the order changes, as little as possible.
- * @param {State} state @param {Partial<Asked>} change @returns {State} */
-export function asking(state, change) {
-  const question = { ...state.question, ...change };
-  const learned = new Set(question.learned);
-  const lost = state.question.learned.filter((task) => !learned.has(task));
+ * @param {State} state @param {Partial<PageInput>} change @returns {State} */
+export function withInputs(state, change) {
+  const inputs = { ...state.inputs, ...change };
+  const learned = new Set(inputs.learned);
+  const lost = state.inputs.learned.filter((task) => !learned.has(task));
   const open = (order) => [...lost, ...order].filter((task) => !learned.has(task));
   const held = state.held && { ...state.held, order: open(state.held.order) };
-  const order = mended(open(state.order), state.question, question);
-  return { ...state, question, order, held, rule: order.join() === state.order.join() ? state.rule : BY_HAND };
+  const order = mended(open(state.order), state.inputs, inputs);
+  return { ...state, inputs, order, held, rule: order.join() === state.order.join() ? state.rule : BY_HAND };
 }
 
 /** The order that keeps what `now` asks beyond `old`. */
@@ -77,9 +77,9 @@ function mended(order, old, now) {
   return next;
 }
 
-/** The constraints that an order breaks, in words. @param {Asked} question @param {number[]} order @returns {string[]} */
-export function broken(question, order) {
-  const { names, before, first, last } = question;
+/** The constraints that an order breaks, in words. @param {PageInput} inputs @param {number[]} order @returns {string[]} */
+export function broken(inputs, order) {
+  const { names, before, first, last } = inputs;
   const step = new Map(order.map((task, place) => [task, place]));
   const wrong = before.filter(([a, b]) => step.has(a) && step.has(b) && step.get(a) > step.get(b));
   const found = wrong.map(([a, b]) => `${names[a]} before ${names[b]}`);

@@ -3,7 +3,7 @@
 import { allOrders } from "./listing.js";
 import { finalError } from "./recursion.js";
 
-/** @typedef {import("./recursion.js").Question} Question */
+/** @typedef {import("./recursion.js").SolverInput} SolverInput */
 
 /** Orders tie below this difference; the lexicographically first is shown then. */
 const TIE = 1e-12;
@@ -11,13 +11,13 @@ const TIE = 1e-12;
 /**
  * For each cell (rho_BC from 1 down to -1, rho_AB from -1 up to 1) the number of the best order among `orders`, or 255
  * where the three similarities belong to no correlation matrix.
- * @param {Question} question  of three tasks @param {number} resolution cells along each axis
+ * @param {SolverInput} inputs  of three tasks @param {number} resolution cells along each axis
  * @returns {{cells: Uint8Array, orders: number[][]}}
  */
-export function threeMap(question, resolution) {
-  const { orders } = allOrders(question);
-  const matrix = question.matrix.slice();
-  const asked = { ...question, matrix };
+export function threeMap(inputs, resolution) {
+  const { orders } = allOrders(inputs);
+  const matrix = inputs.matrix.slice();
+  const moved = { ...inputs, matrix };
   const c = matrix[2];
   const cells = new Uint8Array(resolution * resolution).fill(255);
   for (let row = 0; row < resolution; row++) {
@@ -27,7 +27,7 @@ export function threeMap(question, resolution) {
       if (1 + 2 * a * b * c - a * a - b * b - c * c <= 1e-12) continue;
       matrix[1] = matrix[3] = a;
       matrix[5] = matrix[7] = b;
-      const errors = orders.map((order) => finalError(asked, order));
+      const errors = orders.map((order) => finalError(moved, order));
       const least = Math.min(...errors);
       cells[row * resolution + column] = errors.findIndex((error) => error <= least + TIE);
     }

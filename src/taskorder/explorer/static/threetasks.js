@@ -13,8 +13,8 @@ export function createThreeTasks(app) {
   let map = null;
   let busy = false;
 
-  function draw({ question }) {
-    const { matrix, names } = question;
+  function draw({ inputs }) {
+    const { matrix, names } = inputs;
     const colors = map.orders.map((_, k) => tokenColor(`--phase-${k}`));
     paint(canvas, CELLS, CELLS, (row, column) => {
       const cell = map.cells[row * CELLS + column];
@@ -51,15 +51,15 @@ export function createThreeTasks(app) {
 
   /** @param {import("./app.js").View} view */
   function render({ state }) {
-    const { question } = state;
-    show(byId("three"), question.size === 3);
-    if (question.size !== 3) return;
-    const { before, first, last, learned, weights, matrix } = question;
+    const { inputs } = state;
+    show(byId("three"), inputs.size === 3);
+    if (inputs.size !== 3) return;
+    const { before, first, last, learned, weights, matrix } = inputs;
     const wanted = JSON.stringify([matrix[2], before, first, last, learned, weights]);
     if (wanted === key) return draw(state);
     if (busy) return; // the next drawing comes when this one is done
     busy = true;
-    app.engine.slow.ask("threeMap", question, CELLS).then((found) => {
+    app.engine.slow.ask("threeMap", inputs, CELLS).then((found) => {
       busy = false;
       [key, map] = [wanted, found];
       render(app.view);

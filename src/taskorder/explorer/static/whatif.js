@@ -6,7 +6,7 @@ import { LISTED } from "./listing.js";
 import { createPhaseList } from "./phaselist.js";
 import { findPhases, withPair } from "./phases.js";
 import * as server from "./server.js";
-import { asking } from "./state.js";
+import { withInputs } from "./state.js";
 
 const SEARCH_SECONDS = 2;
 const EDGE = 1e-6;
@@ -37,8 +37,8 @@ export function createWhatIf(app) {
   });
   slider.addEventListener("change", settle);
   byId("reset").addEventListener("click", () => {
-    const { question, pair } = app.store.state;
-    app.store.commit(moveTo(app.store.state, question.loaded[pair[0] * question.size + pair[1]]));
+    const { inputs, pair } = app.store.state;
+    app.store.commit(moveTo(app.store.state, inputs.loaded[pair[0] * inputs.size + pair[1]]));
   });
 
   /** One step in the past for a whole slide. */
@@ -52,15 +52,15 @@ export function createWhatIf(app) {
 
   function moveTo(state, value) {
     const [i, j] = state.pair;
-    const { matrix } = withPair(state.question, i, j, value);
-    return asking(state, { matrix, given: matrix });
+    const { matrix } = withPair(state.inputs, i, j, value);
+    return withInputs(state, { matrix, given: matrix });
   }
 
   /** A text that is the same as long as the phases are. */
-  const keyOf = ({ question, pair }) => {
+  const keyOf = ({ inputs, pair }) => {
     const [i, j] = pair;
-    const { matrix } = withPair(question, i, j, 0);
-    const { before, first, last, learned, weights } = question;
+    const { matrix } = withPair(inputs, i, j, 0);
+    const { before, first, last, learned, weights } = inputs;
     return JSON.stringify([pair, before, first, last, learned, weights, hash(matrix)]);
   };
 
@@ -68,17 +68,17 @@ export function createWhatIf(app) {
     searching?.abandon();
     searching = null;
     phases = null;
-    const { question } = state;
+    const { inputs } = state;
     const [i, j] = state.pair;
     const current = () => base === key;
-    const found = await app.engine.slow.ask("pairRange", question, i, j);
+    const found = await app.engine.slow.ask("pairRange", inputs, i, j);
     if (!current()) return;
     range = found[1] - found[0] > 4 * EDGE ? [found[0] + EDGE, found[1] - EDGE] : found;
     drawSlider(app.store.state);
     drawPhases();
-    if (question.size - question.learned.length > LISTED) return;
+    if (inputs.size - inputs.learned.length > LISTED) return;
     try {
-      const listed = await app.engine.slow.ask("listedPhases", question, i, j, ...range);
+      const listed = await app.engine.slow.ask("listedPhases", inputs, i, j, ...range);
       if (!current()) return;
       phases = listed;
     } catch {
@@ -90,7 +90,7 @@ export function createWhatIf(app) {
 
   /** Phases of more tasks: the server finds the best order at each value. */
   async function searchPhases() {
-    const { question } = app.store.state;
+    const { inputs } = app.store.state;
     const [i, j] = app.store.state.pair;
     const key = base;
     let proven = true;
@@ -101,9 +101,9 @@ export function createWhatIf(app) {
         searching?.search?.abandon();
       },
     };
-    const best = async (asked) => {
+    const best = async (changed) => {
       if (stopped) throw new DOMException("stopped", "AbortError");
-      searching.search = server.search({ ...asked, given: asked.matrix }, { rule: "optimal" }, SEARCH_SECONDS);
+      searching.search = server.search({ ...changed, given: changed.matrix }, { rule: "optimal" }, SEARCH_SECONDS);
       const plan = await searching.search.plan;
       proven &&= plan.proven;
       return plan.order;
@@ -114,7 +114,7 @@ export function createWhatIf(app) {
     try {
       const [low, high] = range;
       const tell = (share) => (note.textContent = `Searching … ${Math.round(100 * share)} %`);
-      const found = await findPhases(question, i, j, low, high, best, tell);
+      const found = await findPhases(inputs, i, j, low, high, best, tell);
       if (base === key) phases = Object.assign(found, { proven });
     } catch (problem) {
       if (problem.name !== "AbortError") complain(problem.message);
@@ -123,22 +123,22 @@ export function createWhatIf(app) {
     if (base === key) drawPhases();
   }
 
-  function drawSlider({ question, pair: [i, j] }) {
-    const value = question.matrix[i * question.size + j];
+  function drawSlider({ inputs, pair: [i, j] }) {
+    const value = inputs.matrix[i * inputs.size + j];
     Object.assign(slider, { min: range[0], max: range[1] });
     slider.value = String(value);
-    slider.setAttribute("aria-valuetext", `${question.names[i]} and ${question.names[j]}: ${number(value)}`);
+    slider.setAttribute("aria-valuetext", `${inputs.names[i]} and ${inputs.names[j]}: ${number(value)}`);
     byId("similarity-value").textContent = number(Number(value.toFixed(4)));
     byId("low").textContent = number(Number(range[0].toFixed(3)));
     byId("high").textContent = number(Number(range[1].toFixed(3)));
-    show(byId("reset"), Math.abs(question.loaded[i * question.size + j] - value) > 1e-12);
+    show(byId("reset"), Math.abs(inputs.loaded[i * inputs.size + j] - value) > 1e-12);
   }
 
   function drawPhases() {
-    const { question, pair } = app.store.state;
-    if (phases) return list.draw(question, pair, phases, range);
+    const { inputs, pair } = app.store.state;
+    if (phases) return list.draw(inputs, pair, phases, range);
     list.clear();
-    if (question.size - question.learned.length <= LISTED) {
+    if (inputs.size - inputs.learned.length <= LISTED) {
       byId("flips").replaceChildren(h("p", { class: "muted" }, "Looking for flips …"));
       return;
     }
@@ -151,11 +151,11 @@ export function createWhatIf(app) {
   return {
     /** @param {import("./app.js").View} view */
     render({ state, moving }) {
-      const { question, pair } = state;
-      show(byId("whatif"), question.size > 1);
-      if (question.size < 2 || moving !== null) return;
-      if (names !== question.names) {
-        names = question.names;
+      const { inputs, pair } = state;
+      show(byId("whatif"), inputs.size > 1);
+      if (inputs.size < 2 || moving !== null) return;
+      if (names !== inputs.names) {
+        names = inputs.names;
         for (const select of selects)
           select.replaceChildren(...names.map((name, task) => h("option", { value: task }, name)));
       }

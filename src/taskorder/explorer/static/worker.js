@@ -1,4 +1,4 @@
-/** Does the arithmetic beside the page: {id, call, question?, args} in, {id, value} or {id, problem} out. */
+/** Does the arithmetic beside the page: {id, call, inputs?, args} in, {id, value} or {id, problem} out. */
 
 import { bestOrder } from "./listing.js";
 import { listedPhases, pairRange } from "./phases.js";
@@ -15,7 +15,7 @@ const calls = {
   listedPhases,
 };
 
-let question = null;
+let inputs = null;
 
 /** What can be handed over instead of copied. */
 const buffers = (value) =>
@@ -25,9 +25,9 @@ const buffers = (value) =>
 
 addEventListener("message", async (event) => {
   const { id, call, args } = event.data;
-  question = event.data.question ?? question;
+  inputs = event.data.inputs ?? inputs;
   try {
-    const value = await calls[call](question, ...args);
+    const value = await calls[call](inputs, ...args);
     postMessage({ id, value }, buffers(value));
   } catch (problem) {
     postMessage({ id, problem: String(problem) });

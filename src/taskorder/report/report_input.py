@@ -20,7 +20,7 @@ SQLITE = b"SQLite format 3\0"
 
 
 @dataclass(frozen=True)
-class Source:
+class ReportInput:
     """A file or folder, or what came through standard input."""
 
     name: str
@@ -106,19 +106,19 @@ class _Named(io.BytesIO):
         self.name = name
 
 
-def open_source(path: str) -> Source:
+def open_input(path: str) -> ReportInput:
     """The source that `path` names; "-" is standard input."""
     if path == "-":
         if sys.stdin is None:
             raise ValueError("`standard input` must be open to read from it, got a closed one. Name a file.")
         data = sys.stdin.buffer.read(MAX_TABLE_BYTES + 1)
-        return Source("standard input", None, data[:4096], data)
+        return ReportInput("standard input", None, data[:4096], data)
     file = Path(path)
     try:
         if file.is_dir():
-            return Source(path, file, b"")
+            return ReportInput(path, file, b"")
         with open(file, "rb") as stream:
-            return Source(path, file, stream.read(4096))
+            return ReportInput(path, file, stream.read(4096))
     except FileNotFoundError:
         raise ValueError(f"`{path}` must be an existing file, got no such file. Check the path.") from None
     except OSError as problem:
