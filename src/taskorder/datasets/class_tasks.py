@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from taskorder.checks import Ints, positive_count, seed_number
+from taskorder.checks import Floats, Ints, positive_count, seed_number
 
 ClassTask = tuple[tuple[int, ...], tuple[int, ...]]
 """The classes of a task and the target label of each of them."""
@@ -67,6 +67,18 @@ def draw_task_set(
     tasks = tuple((tuple(group), tuple(rng.permutation(classes_per_task).tolist())) for group in groups.tolist())
     names = tuple("-".join(class_names[label] for label in classes) for classes, _ in tasks)
     return TaskSet(dataset, tasks, seed, names)
+
+
+def size_shares(num_tasks: int, uneven: float, seed: int) -> Floats:
+    """(P,) the share of its examples that each task keeps: the largest task has `uneven` times as many as the smallest.
+
+    The shares are evenly spaced in their logarithm, from 1 / `uneven` to 1, in an order that `seed` draws.
+
+    >>> sorted(size_shares(3, 100, seed=0).round(3).tolist())
+    [0.01, 0.1, 1.0]
+    """
+    spaced = uneven ** -np.linspace(0, 1, num_tasks)
+    return np.random.default_rng([seed_number(seed), num_tasks]).permutation(spaced)
 
 
 def named_task_set(class_names: Sequence[str], tasks: Sequence[str], *, dataset: str = "") -> TaskSet:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from taskorder.checks import Floats
-from taskorder.datasets.class_tasks import TaskSet, lookup_table, task_indices
+from taskorder.datasets.class_tasks import TaskSet, lookup_table, size_shares, task_indices
 from taskorder.datasets.dataset import Dataset
 from taskorder.engine.nets import Net
 from taskorder.engine.pools import make_pool
@@ -39,13 +39,15 @@ def measure(
     recipe: Recipe,
     shares: Mapping[str, float | None],
     *,
+    uneven: float = 1.0,
     max_networks: int,
     work: Work,
     report: Callable[[Work], object] | None = None,
 ) -> list[Tables]:
     """The tables of every set; the networks begin as those of `curricula` do, whose orders do not matter.
 
-    shares: the names of the estimates, each with the share of the data that it uses, None for all of it.
+    shares: the names of the estimates, each with the share of the data that it uses, None for all of it. uneven: see
+    `task_pool`.
     """
     alone = [single_tasks(curriculum.tasks, curriculum.seed) for curriculum in curricula]
     options: dict[str, Any] = {"max_networks": max_networks, "work": work, "report": report}
@@ -58,11 +60,15 @@ def measure(
     # What uses all data is measured with the same networks.
     pools = {name: pool for name, pool in (("test", test), ("train", train)) if name in shares}
     if pools or CURVATURE in shares:
-        some = task_pool(data, sets, most=CURVATURE_EXAMPLES, inputs=train.inputs) if CURVATURE in shares else None
+        some = (
+            task_pool(data, sets, uneven=uneven, most=CURVATURE_EXAMPLES, inputs=train.inputs)
+            if CURVATURE in shares
+            else None
+        )
         add(transfer_tables(net, train, alone, pools, some, recipe=recipe, **options))
     for name, share in shares.items():
         if share:
-            pilot = task_pool(data, sets, share=share, inputs=train.inputs, length=train.rows.shape[1])
+            pilot = task_pool(data, sets, share=share, uneven=uneven, inputs=train.inputs, length=train.rows.shape[1])
             size = min(recipe.batch_size, int(np.min(pilot.counts)))  # a pilot may have fewer examples than a batch
             small = replace(recipe, batch_size=size)
             add(transfer_tables(net, pilot, alone, {name: pilot}, recipe=small, **options))
@@ -79,20 +85,23 @@ def task_pool(
     split: str = "train",
     *,
     share: float = 1.0,
+    uneven: float = 1.0,
     most: int | None = None,
     inputs: Any = None,
     length: int = 0,
 ) -> Pool:
     """The tasks of all sets, one after another; of each task a stratified share, or at most so many examples.
 
+    uneven: how many times as many examples as the smallest task of a set the largest has, before a share is taken.
     inputs: those of the split, where they are on the device already. length: see `make_pool`.
     """
     labels = getattr(data, f"{split}_labels")
     rows, targets = [], []
     for tasks in sets:
+        sizes = size_shares(len(tasks.tasks), uneven, tasks.seed)
         for index, task in enumerate(tasks.tasks):
             chosen = task_indices(labels, task)
-            part = min(share, 1.0 if most is None else most / len(chosen))
+            part = min(share * sizes[index], 1.0 if most is None else most / len(chosen))
             if part < 1:
                 chosen = chosen[stratified_share(labels[chosen], part, seed=tasks.seed * 100 + index)]
             rows.append(chosen)

@@ -58,12 +58,16 @@ class Config:
     """Whether the optimizer forgets its state between tasks; in the paper it goes on."""
     fraction: float = 1.0
     """Share of the training examples to use, the same share of every class."""
+    uneven: float = 1.0
+    """How many times as many training examples the largest task of a set has as the smallest; 1 is all of them."""
 
     def __post_init__(self) -> None:
         if self.net not in NETS:
             raise ValueError(f"`net` must be one of {', '.join(NETS)}, got {self.net!r}.")
         if not 0 < self.fraction <= 1:
             raise ValueError(f"`fraction` must be above 0 and at most 1, got {self.fraction}.")
+        if not 1 <= self.uneven <= 1e6:
+            raise ValueError(f"`uneven` must be from 1 (even sizes) to a million, got {self.uneven}.")
         if self.orders != "all" and num_random(self.orders) == 0:
             raise ValueError(f"`orders` must be all, a positive number, or one like 30+rules, got {self.orders!r}.")
         for name in self.similarities:

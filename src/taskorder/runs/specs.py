@@ -44,6 +44,8 @@ class RunSpecs(Sequence[RunSpec]):
         apart = ("num_sets", "first_set", "num_seeds", "tasks")
         self._shared = {key: value for key, value in asdict(config).items() if key not in apart}
         self._shared["similarities"] = list(config.similarities)
+        if config.uneven == 1:  # specs of stores from before there was a choice have no such key
+            del self._shared["uneven"]
         if config.tasks:
             self._shared["tasks"] = list(config.tasks)
         self._first_set, self._num_seeds = config.first_set, config.num_seeds

@@ -76,7 +76,9 @@ def run_batch(batch: Sequence[RunSpec], report: Any = None, data: Dataset | None
         raise ValueError("`batch` must agree in all but set and seed, got different settings.")
     data = data or dataset_of(settings["dataset"])
     sets = [task_set(data, settings, spec.params["set"]) for spec in batch]
-    train, test = task_pool(data, sets, share=settings["fraction"]), task_pool(data, sets, "test")
+    uneven = settings.get("uneven", 1.0)
+    train = task_pool(data, sets, share=settings["fraction"], uneven=uneven)
+    test = task_pool(data, sets, "test")
 
     # One pool holds the tasks of all sets, one set after another. Every set and seed has a random stream of its own.
     P = settings["num_tasks"]
@@ -95,7 +97,7 @@ def run_batch(batch: Sequence[RunSpec], report: Any = None, data: Dataset | None
 
     # The rules choose by the measured similarities, so these come first.
     shares = {name: share_of(name) for name in settings["similarities"]}
-    measured = measure(data, sets, curricula, train, test, net, recipe, shares, **options)
+    measured = measure(data, sets, curricula, train, test, net, recipe, shares, uneven=uneven, **options)
     if settings["orders"].endswith(RULES):
         curricula = [
             replace(curriculum, orders=tuple(dict.fromkeys([*curriculum.orders, *chosen_orders(tables)])))
