@@ -114,11 +114,31 @@ def test_the_numbers_can_be_saved(opened, tmp_path):
     assert page.problems == []
 
 
-def test_without_scripts_all_numbers_are_there(opened):
-    page = opened(java_script_enabled=False)
-    assert page.locator("figure table:visible").count() == 7
-    assert page.get_by_text("tables in place of charts").is_visible()
+@pytest.mark.parametrize("width", [390, 1000])
+def test_without_scripts_every_chart_is_a_still_drawing(opened, width):
+    page = opened(java_script_enabled=False, viewport={"width": width, "height": 700})
+    assert page.locator("noscript > p").inner_text() == "Scripts are off: the charts are still drawings."
     assert page.locator("#order li:visible").count() == len(HOSTILE)
+    drawings = page.locator("figure svg.still:visible")
+    assert drawings.count() == 7
+    for drawing in drawings.all():
+        box = drawing.bounding_box()
+        assert 300 < box["width"] <= min(560, width - 32)
+        assert box["height"] > 100
+    page.locator("#path summary").click()
+    assert page.locator("#path table").is_visible()
+    assert page.problems == []
+
+
+def test_without_scripts_and_drawings_all_numbers_are_there(browser, make_page, tmp_path, monkeypatch):
+    monkeypatch.setattr("taskorder.report.stills.find_spec", lambda name: None)
+    file = tmp_path / "page.html"
+    file.write_text(make_page(4)[0], encoding="utf-8")
+    page = browser.new_page(java_script_enabled=False)
+    page.goto(file.as_uri())
+    assert page.locator("figure table:visible").count() == 7
+    assert "tables in place of charts" in page.locator("noscript > p").inner_text()
+    page.close()
 
 
 @pytest.mark.parametrize("width", [320, 390, 1000])

@@ -44,8 +44,9 @@ INPUT is one of these, told apart by what is in it; - reads standard input:
   an audit     a table of results as for `taskorder audit`, or what
                `taskorder audit --json` printed: how much of the accuracy is order
 
-The page is one HTML file that loads nothing from the network and prints; without
-scripts it shows tables in place of charts. The options from --used to --where are
+The page is one HTML file that loads nothing from the network and prints. Without
+scripts it shows still drawings (where matplotlib was installed), else tables in
+place of charts. The options from --used to --where are
 those of `taskorder audit` for a table of results, the ones after them those of
 `taskorder solve` for a matrix.
 

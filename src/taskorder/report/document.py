@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 
 from taskorder.plots.style import ROLES
 from taskorder.report.markup import Html, html, join, json_block, tag
 from taskorder.report.page import Fact, Figure, Page, Section
 from taskorder.report.parts import table_html
+from taskorder.report.stills import stills
 
 MODULES = ("svg", "axes", "heat", "lines", "rows", "scatter", "spread", "taskmap", "page")
 """The modules of the page's script, in the order of their imports; the explorer loads all but the last."""
@@ -23,6 +24,8 @@ def page_html(page: Page, command: str) -> str:
     style = _file("page.css") + _file("charts.css") + rule_colors()
     code = f'"use strict";\n(() => {{\n{script(*MODULES)}}})();\n'
     charts = _charts(page)
+    drawings = stills(charts)
+    scripts_off = "the charts are still drawings" if drawings else "the page shows tables in place of charts"
     # The page runs only its own style and script, by their hashes: a hostile task name cannot add another.
     policy = (
         f"default-src 'none'; img-src data:; style-src '{_hash(style)}'; script-src '{_hash(code)}'; "
@@ -45,9 +48,9 @@ def page_html(page: Page, command: str) -> str:
     notes = _list("warnings", "Warnings", page.warnings) if page.warnings else Html("")
     body = [
         top,
-        tag("p", "Scripts are off: the page shows tables in place of charts.", id="plain"),
+        tag("noscript", tag("p", f"Scripts are off: {scripts_off}.", class_="words")),
         notes,
-        *map(_section, page.sections),
+        *(_section(section, drawings) for section in page.sections),
         _list("confidence", "What is certain and what is not", page.confidence),
         _made(page, command),
     ]
@@ -101,17 +104,22 @@ def _charts(page: Page) -> dict[str, Figure]:
     return {f"{part.key}-{k}": figure for part in page.sections for k, figure in enumerate(part.figures)}
 
 
-def _section(section: Section) -> Html:
-    figures = [_figure(f"{section.key}-{k}", figure) for k, figure in enumerate(section.figures)]
+def _section(section: Section, drawings: Mapping[str, Html]) -> Html:
+    keys = [f"{section.key}-{k}" for k in range(len(section.figures))]
+    figures = [_figure(key, figure, drawings.get(key)) for key, figure in zip(keys, section.figures, strict=True)]
     parts = [tag("h2", section.title), tag("p", section.words, class_="words"), section.content]
     return tag("section", *parts, *figures, id=section.key)
 
 
-def _figure(key: str, figure: Figure) -> Html:
-    """The table of a chart, which is all that readers without scripts see; the script draws the chart above it."""
+def _figure(key: str, figure: Figure, drawing: Html | None) -> Html:
+    """The table of a chart, and the drawing for readers without scripts; the script draws the chart above them.
+
+    Where there is no drawing the table is unfolded until the script folds it.
+    """
+    still = Html("") if drawing is None else tag("noscript", drawing)
     numbers = table_html(figure.table, f"Data table: {figure.title}")
-    behind = tag("details", tag("summary", "Data table"), numbers, open="")
-    return tag("figure", behind, tabindex=0, role="group", aria_label=figure.title, data_chart=key)
+    behind = tag("details", tag("summary", "Data table"), numbers, open="" if drawing is None else None)
+    return tag("figure", still, behind, tabindex=0, role="group", aria_label=figure.title, data_chart=key)
 
 
 def _facts(facts: Sequence[Fact]) -> Html:

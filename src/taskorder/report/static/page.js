@@ -27,10 +27,9 @@ for (const figure of figures) {
     h("button", { type: "button", "data-zoom": key, "aria-label": `${said}: ${title}` }, mark),
   );
   figure.prepend(h("div", { class: "zoom" }, ...buttons), h("div", { class: "drawing" }));
-  figure.querySelector("details").open = false; // open for readers without scripts, who see tables in place of charts
+  figure.querySelector("details").open = false; // open where a reader without scripts has no drawing
 }
 document.documentElement.classList.add("drawn");
-document.getElementById("plain").remove();
 let drawnWidth = 0;
 function drawAll(width) {
   if (!figures.length || width === drawnWidth) return;
