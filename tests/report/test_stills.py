@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from taskorder.report import charts, stills
-from taskorder.report.charts import Dot, Line, Mark, Row
+from taskorder.report.charts import Bar, Dot, Line, Mark
 from taskorder.report.page import Figure, Table
 
 from .conftest import HOSTILE
@@ -15,7 +15,7 @@ from .conftest import HOSTILE
 RNG = np.random.default_rng(0)
 VALUES = np.sort(RNG.random(12))[::-1] * 5
 MARKS = [Mark("this plan", "optimal", 1.0, "", strong=True), Mark(HOSTILE[0], "unknown look", 2.0, "")]
-ROWS = [Row(f"{k}. name", 0.5, float(value), "best", "", (value - 0.1, value + 0.1)) for k, value in enumerate(VALUES)]
+ROWS = [Bar(f"{k}. name", 0.5, float(value), "best", "", (value - 0.1, value + 0.1)) for k, value in enumerate(VALUES)]
 LINES = [Line("this plan", "optimal", VALUES, ["tip"] * 12), Line("$x$ \x00 rule", "worst", 9 * VALUES)]
 BAND = np.quantile(VALUES * RNG.random((30, 1)), [0.05, 0.25, 0.5, 0.75, 0.95], axis=0)
 CHARTS = {
@@ -26,9 +26,9 @@ CHARTS = {
     "rows": charts.row_chart(ROWS, "error"),
     "ends": charts.row_chart(ROWS, "error", ends=True),
     "columns": charts.column_chart(ROWS * 30, ("step", "error")),
-    "scatter": charts.scatter(VALUES, VALUES, [Dot(1.0, 2.0, "greedy", "greedy")], ("x", "y")),
-    "map": charts.task_map(RNG.random((8, 2)), [3, 1, 0, 2, 7, 6, 5], HOSTILE),
-    "many": charts.task_map(RNG.random((200, 2)), range(200), [f"task {k}" for k in range(200)]),
+    "scatter": charts.scatter_chart(VALUES, VALUES, [Dot(1.0, 2.0, "greedy", "greedy")], ("x", "y")),
+    "map": charts.map_chart(RNG.random((8, 2)), [3, 1, 0, 2, 7, 6, 5], HOSTILE),
+    "many": charts.map_chart(RNG.random((200, 2)), range(200), [f"task {k}" for k in range(200)]),
     "heat": charts.heat_map(RNG.standard_normal((3, 3)), [2, 0, 1], ["c", "a", "b"], "similarity"),
     "blocks": charts.heat_map(RNG.standard_normal((300, 300)), range(300), [""] * 300, "cost", warm=True),
 }
