@@ -179,3 +179,18 @@ def test_labels_on_the_map_do_not_overlap(draw):
         assert left + wide <= 720
     for i, (a, b, c, d) in enumerate(boxes):
         assert all(c <= e + 0.1 or a >= g - 0.1 or d <= f or b >= h for e, f, g, h in boxes[:i])
+
+
+def test_no_dot_of_the_map_hides_another(draw):
+    crowd = np.random.default_rng(2).standard_normal((12, 2))
+    crowd[6:] = crowd[0] + 0.01 * crowd[6:]
+    crowd[11] = crowd[10]
+    chart = charts.map_chart(crowd, range(12), [f"task {i}" for i in range(12)])
+    parts = parts_of(draw, "taskMap", chart, 344.0)
+    height = float(parts[0]["viewBox"].split()[3])
+    dots = [part["at"] for part in parts if part.get("class", "").startswith("stop")]
+    at = np.array([[float(v) for v in dot.removeprefix("translate(").removesuffix(")").split()] for dot in dots])
+    distances = np.hypot(*(at[:, None] - at).transpose(2, 0, 1))
+    assert at.shape == (12, 2)
+    assert distances[~np.eye(12, dtype=bool)].min() >= 18
+    assert ((at >= 9) & (at <= [344 - 9, height - 9])).all()

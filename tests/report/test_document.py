@@ -169,3 +169,11 @@ def test_a_better_rival_is_named_in_the_answer(make_page):
     assert f"The rule {best.rule} does better here: {best.error:.4g}." in text
     assert "does better here" not in make_page(6)[0]
     assert "does better here" not in make_page(6, rule="worst")[0]
+
+
+def test_notes_do_not_stand_under_warnings(make_page):
+    text, numbers = make_page(6, matrix=False)
+    notes = text[text.index('id="notes"') :]
+    assert "--similarity FILE" in notes[: notes.index("</section>")]
+    assert not numbers.plan.warnings
+    assert 'id="warnings"' not in text

@@ -34,7 +34,8 @@ def audit_page(numbers: AuditNumbers, title: str, made: dict[str, str]) -> Page:
         facts=_facts(numbers),
         sections=sections,
         confidence=_confidence(numbers),
-        warnings=audit.notes,
+        warnings=(),
+        notes=audit.notes,
         made={**made, "Design": _design(numbers), "Version": f"taskorder {__version__}"},
         numbers=numbers.to_dict(),
     )

@@ -45,11 +45,11 @@ def page_html(page: Page, command: str) -> str:
     top = tag(
         "header", tag("p", "taskorder report", class_="kicker"), tag("h1", page.title), answer, _facts(page.facts)
     )
-    notes = _list("warnings", "Warnings", page.warnings) if page.warnings else Html("")
+    lists = [("warnings", "Warnings", page.warnings), ("notes", "Notes", page.notes)]
     body = [
         top,
         tag("noscript", tag("p", f"Scripts are off: {scripts_off}.", class_="words")),
-        notes,
+        *(_list(*given) for given in lists if given[2]),
         *(_section(section, drawings) for section in page.sections),
         _list("confidence", "What is certain and what is not", page.confidence),
         _made(page, command),

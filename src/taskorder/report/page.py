@@ -70,6 +70,9 @@ class Page:
     sections: Sequence[Section]
     confidence: Sequence[str]
     warnings: Sequence[str]
+    """What should keep a reader from trusting the answer."""
+    notes: Sequence[str]
+    """What was done that a reader may want to know."""
     made: Mapping[str, str]
     """How it was made: what is said, by name."""
     numbers: Mapping[str, Any]

@@ -38,7 +38,8 @@ def plan_page(numbers: PlanNumbers, title: str, source: str, rehearsed: Rehearse
         facts=[*pilot_facts(plan), *_facts(numbers)],
         sections=shown,
         confidence=_confidence(numbers),
-        warnings=_warnings(numbers, names),
+        warnings=_warnings(numbers),
+        notes=_notes(numbers, names),
         made=_made(numbers, source),
         numbers={**numbers.to_dict(), **({} if rehearsed is None else {"rehearsed": rehearsed.to_dict()})},
     )
@@ -150,13 +151,18 @@ def _confidence(numbers: PlanNumbers) -> list[str]:
     return lines if plan.order else lines[-2:]
 
 
-def _warnings(numbers: PlanNumbers, names: Sequence[str]) -> list[str]:
+def _warnings(numbers: PlanNumbers) -> list[str]:
+    lines = [caution.text for caution in numbers.plan.warnings]
+    if numbers.plan.rule == "optimal" and (best := _better_rival(numbers)) is not None:
+        lines.append(f"The search was cut short: take --rule {best.rule}, or give it a longer --time-limit.")
+    return lines
+
+
+def _notes(numbers: PlanNumbers, names: Sequence[str]) -> list[str]:
     plan, around = numbers.plan, numbers.around
-    lines = [*(caution.text for caution in plan.warnings), *plan.notes]
+    lines = [*plan.notes]
     if around is not None:
         lines += [note for note in around.comparison.notes if note not in lines]
-        if plan.rule == "optimal" and (best := _better_rival(numbers)) is not None:
-            lines.append(f"The search was cut short: take --rule {best.rule}, or give it a longer --time-limit.")
     else:
         lines.append(
             "A plan holds only the digest of its matrix. Give the matrix with --similarity FILE to see the map, the "

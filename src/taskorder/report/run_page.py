@@ -37,7 +37,8 @@ def run_page(numbers: RunNumbers, title: str, source: str) -> Page:
         facts=_facts(numbers),
         sections=sections,
         confidence=_confidence(numbers),
-        warnings=numbers.notes,
+        warnings=(),
+        notes=numbers.notes,
         made=_made(numbers, source),
         numbers=numbers.to_dict(),
     )

@@ -10,10 +10,11 @@ const LABELED = 300; // up to this many tasks every name is there, crowded ones 
  * @param {Object} given @param {string} given.label @param {number[][]} given.points  by task @param {number[]} given.order
  * @param {string[]} given.names @param {number} width */
 export function taskMap({ label, points, order, names }, width) {
-  const { at, height } = onPaper(points, width);
   const steps = new Map(order.map((task, k) => [task, k + 1]));
   const numbered = names.length <= NUMBERED;
   const size = numbered ? 9 : names.length <= LABELED ? 3 : 2;
+  const { at, height } = onPaper(points, width);
+  if (numbered) pushApart(at, 2 * size + 2, [width, height]);
   const labels = names.length <= LABELED ? placeNames(at, names, steps, size, [width, height]) : new Map();
   const dots = names.map((name, task) => {
     const step = steps.get(task);
@@ -43,6 +44,27 @@ function onPaper(points, width) {
   const height = factor * (y1 - y0) + 70;
   const at = points.map(([x, y]) => [width / 2 + factor * (x - (x0 + x1) / 2), height / 2 - factor * (y - (y0 + y1) / 2)]);
   return { at, height };
+}
+
+/** Move dots that cover each other apart until every one of them can be read, within the paper. */
+function pushApart(at, gap, [width, height]) {
+  const inside = (value, most) => Math.max(gap / 2, Math.min(most - gap / 2, value));
+  for (let round = 0, moved = true; moved && round < 200; round++) {
+    moved = false;
+    for (let a = 0; a < at.length; a++)
+      for (let b = 0; b < a; b++) {
+        const [dx, dy] = [at[a][0] - at[b][0], at[a][1] - at[b][1]];
+        const distance = Math.hypot(dx, dy);
+        if (distance >= gap - 0.01) continue;
+        const angle = distance > 1e-6 ? Math.atan2(dy, dx) : a; // on one point: a direction of its own for each
+        const shift = (gap - distance) / 2;
+        for (const [dot, sign] of [[at[a], 1], [at[b], -1]]) {
+          dot[0] = inside(dot[0] + sign * shift * Math.cos(angle), width);
+          dot[1] = inside(dot[1] + sign * shift * Math.sin(angle), height);
+        }
+        moved = true;
+      }
+  }
 }
 
 function pathParts(points, arrows, size) {
