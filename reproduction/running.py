@@ -17,7 +17,7 @@ from reproduction.claims import FigureData
 from taskorder.files import whole_file
 from taskorder.machine import describe
 from taskorder.runs.archive import load_archive
-from taskorder.runs.local import Report, run
+from taskorder.runs.local import RunReport, run
 from taskorder.runs.specs import RunSpec
 from taskorder.runs.store import Store
 from taskorder.typed import typed
@@ -35,7 +35,7 @@ def reproduce(
     settings: Mapping[str, str] | None = None,
     again: bool = False,
     partial: bool = False,
-    report: Report | None = None,
+    report: RunReport | None = None,
 ) -> tuple[FigureData, list[Path]]:
     """The figure called `name` and the files that hold it: JSON, PNG and SVG.
 

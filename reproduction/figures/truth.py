@@ -36,8 +36,7 @@ from reproduction.image_results import (
 )
 from reproduction.image_runs import BATCH, Shared, progress_notes, run_batch, sets_by_part, specs
 from taskorder.checks import Floats
-from taskorder.ordering.candidates import CURVATURE as CURVATURE_PATHS
-from taskorder.ordering.candidates import PAIRWISE
+from taskorder.ordering.candidates import CURVATURE_PATHS, PAIRWISE
 
 ESTIMATE = "test"
 RULES = {

@@ -73,7 +73,7 @@ def peak(words):
 def test_memory_does_not_grow_with_the_store(tmp_path, monkeypatch, make, words, capfd):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(taskorder.runs.store, "PAGE", 20)
-    monkeypatch.setattr(taskorder.runs.store, "PIECE", 1000)
+    monkeypatch.setattr(taskorder.runs.store, "DIGEST_PIECE", 1000)
     command, *options = words
     stores = [str(make(tmp_path / str(count), count)) for count in (200, 2000)]
     peak([command, stores[0], *options])  # imports

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from taskorder import chain
-from taskorder.ordering.beam_from_front import TIE, BeamFromFront, beam_from_front, smallest
+from taskorder.ordering.beam_from_front import MIRROR_TIE, BeamFromFront, beam_from_front, smallest
 from taskorder.ordering.clock import Clock
 from taskorder.ordering.problem import open_problem
 
@@ -78,6 +78,6 @@ def test_gives_no_order_when_time_ran_out():
 
 
 def test_the_smallest_prices_come_first_and_ties_once():
-    prices = np.array([3.0, 1.0, np.inf, 2.0, 1.0 + 0.1 * TIE, 5.0])
+    prices = np.array([3.0, 1.0, np.inf, 2.0, 1.0 + 0.1 * MIRROR_TIE, 5.0])
     assert smallest(prices, 3).tolist() == [1, 3, 0]
     assert smallest(prices, 10).tolist() == [1, 3, 0, 5]

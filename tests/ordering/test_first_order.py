@@ -113,8 +113,8 @@ def test_local_search_finds_the_exact_answer_at_small_sizes(monkeypatch, density
         C, precedes = similarity(8, seed), random_dag(8, seed, density)
         best = first_order_rule(C, np.arange(len(C)), precedes)[1]
         with monkeypatch.context() as patch:
-            patch.setattr(first_order, "EXACT_SIZE", 7)
-            patch.setattr(first_order, "BUDGET", 1_000_000)
+            patch.setattr(first_order, "EXACT_SWAPS", 7)
+            patch.setattr(first_order, "SWAP_BUDGET", 1_000_000)
             order, value, exact = first_order_rule(C, np.arange(len(C)), precedes)
         assert not exact
         assert respects(order, precedes)
@@ -125,7 +125,7 @@ def test_local_search_finds_the_exact_answer_at_small_sizes(monkeypatch, density
 
 @pytest.mark.parametrize("learned", [None, np.array([5, 2])])
 def test_larger_sizes_are_allowed_reproducible_and_beat_their_starts(monkeypatch, learned):
-    monkeypatch.setattr(first_order, "BUDGET", 20_000_000)
+    monkeypatch.setattr(first_order, "SWAP_BUDGET", 20_000_000)
     C = similarity(40, 1)
     size = 40 if learned is None else 38
     precedes = random_dag(size, 3, 0.03)
@@ -142,7 +142,7 @@ def test_larger_sizes_are_allowed_reproducible_and_beat_their_starts(monkeypatch
 
 @pytest.mark.parametrize("seed", range(3))
 def test_not_worse_than_the_relaxation_of_scipy(monkeypatch, seed):
-    monkeypatch.setattr(first_order, "BUDGET", 20_000_000)
+    monkeypatch.setattr(first_order, "SWAP_BUDGET", 20_000_000)
     C = similarity(30, seed)
     S, coefficient = C - np.eye(30), coefficients(C)
     options = {"rng": np.random.default_rng(0)}

@@ -13,8 +13,8 @@ import taskorder.runs.store
 import taskorder.runs.store_file
 from taskorder.runs.local import complete
 from taskorder.runs.specs import RunSpec
-from taskorder.runs.store import PIECE, Store
-from taskorder.runs.store_file import SCHEMA, StoreError, scratch
+from taskorder.runs.store import DIGEST_PIECE, Store
+from taskorder.runs.store_file import VERSION, StoreError, scratch
 
 SPECS = [RunSpec("square.1", {"x": x}) for x in range(10)]
 
@@ -63,10 +63,10 @@ def test_an_old_store_that_may_only_be_read_is_told_what_it_needs(tmp_path):
 def test_a_newer_store_is_refused_untouched(tmp_path):
     Store(tmp_path / "s")._db.close()
     db = sqlite3.connect(tmp_path / "s")
-    db.execute(f"pragma user_version = {SCHEMA + 1}")
+    db.execute(f"pragma user_version = {VERSION + 1}")
     db.close()
     before = (tmp_path / "s").read_bytes()
-    with pytest.raises(StoreError, match=rf"must be of version {SCHEMA} or older, got .* of version {SCHEMA + 1}"):
+    with pytest.raises(StoreError, match=rf"must be of version {VERSION} or older, got .* of version {VERSION + 1}"):
         Store(tmp_path / "s")
     assert (tmp_path / "s").read_bytes() == before
 
@@ -187,7 +187,7 @@ def test_requests_are_kept_once(tmp_path):
         assert asked(store) == [spec.digest for spec in SPECS[:3]]
 
 
-@pytest.mark.parametrize("count", [0, 1, 2, PIECE // 68, PIECE // 68 + 1, 2500])
+@pytest.mark.parametrize("count", [0, 1, 2, DIGEST_PIECE // 68, DIGEST_PIECE // 68 + 1, 2500])
 def test_requests_of_any_length(tmp_path, count):
     specs = [RunSpec("square.1", {"x": x}) for x in range(count)]
     with Store(tmp_path / "s") as store:

@@ -21,16 +21,16 @@ from taskorder.tables.input_files import refusal
 NEEDED = ("order", "seed", "task", "accuracy")
 MEASURED = ("step", "task_name", "position", "loss", "chance")
 """What an export has in each row besides; its other columns are settings, and one value of each is one experiment."""
-SHOWN = 6
+MOST_NAMED = 6
 """Values of a column that a message names."""
 
 Location = int | str
 """Where a row is from: its line in a file; for anything else words like "in set 0"."""
-Row = tuple[Location, Mapping[str, str]]
+ResultRow = tuple[Location, Mapping[str, str]]
 """Where it is from, and the cells by column."""
 
 
-class Entry(NamedTuple):
+class CheckedRow(NamedTuple):
     """What is needed of a row once it has been checked."""
 
     location: Location
@@ -58,7 +58,7 @@ class Results:
         for tasks in (steps, tuple(named.get(step, step) for step in steps)):
             if ">".join(tasks) in self.orders:
                 return self.orders.index(">".join(tasks))
-        known = ", ".join(self.orders[:SHOWN]) + (", ..." if len(self.orders) > SHOWN else "")
+        known = ", ".join(self.orders[:MOST_NAMED]) + (", ..." if len(self.orders) > MOST_NAMED else "")
         raise ValueError(f"`{name}` must name an order of the results, got {order!r}. Orders: {known}.")
 
 
@@ -70,9 +70,9 @@ def needed_columns(columns: Iterable[str], label: str) -> None:
         raise refusal(label, f"have the columns {', '.join(NEEDED)}", f"no {missing[0]!r} among: {_shown(columns)}", "")
 
 
-def results_from_rows(rows: Iterable[Row], label: str, where: Mapping[str, str] | None = None) -> Results:
+def results_from_rows(rows: Iterable[ResultRow], label: str, where: Mapping[str, str] | None = None) -> Results:
     """The results in rows of text cells; `label` is what messages call their source."""
-    entries: dict[tuple[str, str, str], Entry] = {}
+    entries: dict[tuple[str, str, str], CheckedRow] = {}
     alike: dict[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]] = {}
     values: dict[str, dict[str, None]] = {}
     names: dict[str, str] = {}
@@ -93,14 +93,14 @@ def results_from_rows(rows: Iterable[Row], label: str, where: Mapping[str, str] 
         if not cells["seed"] or not cells["task"]:
             raise ValueError(f"`{label}` must have a seed and a task in every row, got a blank {_where(location)}.")
         settings = tuple((name, cell) for name, cell in cells.items() if name not in (*NEEDED, *MEASURED))
-        entry = Entry(location, accuracy, alike.setdefault(settings, settings))
+        entry = CheckedRow(location, accuracy, alike.setdefault(settings, settings))
         if key in entries:
             raise ValueError(_twice(key, entries[key], entry, label))
         entries[key] = entry
         names[cells["task"]] = cells.get("task_name") or cells["task"]
         for column, cell in cells.items():
             seen = values.setdefault(column, {})
-            if len(seen) <= SHOWN:
+            if len(seen) <= MOST_NAMED:
                 seen[cell] = None
     if not entries:
         raise ValueError(_nothing(any_row, where, label))
@@ -113,7 +113,7 @@ def _check_tasks(
 ) -> None:
     """Refuse an order of other tasks than the orders before it, and a task that is not in its order."""
     if tasks != expected:
-        others = ", ".join((expected or ("no tasks",))[:SHOWN])
+        others = ", ".join((expected or ("no tasks",))[:MOST_NAMED])
         got = f"{cells['order']!r} {_where(location)} after orders of {others}"
         raise refusal(label, "have the same tasks in every order", got, "")
     if tasks and cells["task"] not in tasks and cells.get("task_name") not in tasks:
@@ -170,7 +170,7 @@ def _number(cell: str, location: Location, label: str) -> float:
     return number
 
 
-def _twice(key: tuple[str, str, str], old: Entry, new: Entry, label: str) -> str:
+def _twice(key: tuple[str, str, str], old: CheckedRow, new: CheckedRow, label: str) -> str:
     before = dict(old.settings)
     column = next((name for name, cell in new.settings if cell != before.get(name)), None)
     fix = "Drop one of them." if column is None else f"Choose one with `where`: {column}={before.get(column, '')}."
@@ -198,7 +198,7 @@ def _one_experiment(values: Mapping[str, Mapping[str, None]], label: str) -> lis
     for column, cells in values.items():
         if column in (*NEEDED, *MEASURED) or len(cells) == 1:
             continue
-        shown = ", ".join(list(cells)[:SHOWN]) + (", ..." if len(cells) > SHOWN else "")
+        shown = ", ".join(list(cells)[:MOST_NAMED]) + (", ..." if len(cells) > MOST_NAMED else "")
         if "kind" in values and "set" in values:  # an export: other settings are other experiments
             first = next(iter(cells))
             fix = f"Choose one with `where`: {column}={first}."
@@ -208,7 +208,7 @@ def _one_experiment(values: Mapping[str, Mapping[str, None]], label: str) -> lis
 
 
 def _table(
-    entries: Mapping[tuple[str, str, str], Entry], names: Mapping[str, str], notes: list[str], label: str
+    entries: Mapping[tuple[str, str, str], CheckedRow], names: Mapping[str, str], notes: list[str], label: str
 ) -> Results:
     orders, seeds, tasks = (_sorted({key[axis] for key in entries}) for axis in range(3))
     accuracy = np.full((len(orders), len(seeds), len(tasks)), np.nan)
@@ -239,7 +239,7 @@ def _table(
     )
 
 
-def _shares(accuracy: Floats, entries: Mapping[tuple[str, str, str], Entry], label: str) -> Floats:
+def _shares(accuracy: Floats, entries: Mapping[tuple[str, str, str], CheckedRow], label: str) -> Floats:
     """Percent become shares; a table that seems to mix both is refused."""
     known = accuracy[~np.isnan(accuracy)]
     if known.max() <= 1:

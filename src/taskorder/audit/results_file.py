@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 
-from taskorder.audit.results import Results, Row, needed_columns, results_from_rows
+from taskorder.audit.results import ResultRow, Results, needed_columns, results_from_rows
 from taskorder.tables.input_files import open_lines, printable, refusal
 from taskorder.tables.separated import read_rows
 
@@ -51,7 +51,7 @@ def read_results(path: str | os.PathLike[str], where: Mapping[str, str] | None =
         return results_from_rows(_named_cells(lines, label), label, where)
 
 
-def _named_cells(lines: Iterator[str], label: str) -> Iterator[Row]:
+def _named_cells(lines: Iterator[str], label: str) -> Iterator[ResultRow]:
     """Line number and cells by column of every row below the header."""
     header: list[str] = []
     for line, cells in read_rows(lines, label)[1]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from taskorder.audit.audit import Audit
-    from taskorder.audit.results import Results, Row
+    from taskorder.audit.results import ResultRow, Results
 
 EPILOG = """\
 RESULTS is a CSV file (or .csv.gz; - reads standard input) with the columns
@@ -72,7 +72,7 @@ def _read(path: str, where: dict[str, str]) -> Results:
     return results_from_rows(_stored(path, where), path, where) if stored else read_results(path, where)
 
 
-def _stored(path: str, where: dict[str, str]) -> Iterator[Row]:
+def _stored(path: str, where: dict[str, str]) -> Iterator[ResultRow]:
     """The finished runs of a store as rows of an export, one run at a time in memory.
 
     Of a run that `where` leaves out one row without numbers stands for all, so that its result need not be read.

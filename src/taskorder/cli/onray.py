@@ -46,7 +46,7 @@ def _address(text: str) -> str:
     )
 
 
-def share_of(args: argparse.Namespace) -> Share | None:
+def worker_share(args: argparse.Namespace) -> Share | None:
     """What each worker of Ray is to have; None where Ray is not asked for."""
     given = {name: number for name in ("cpus", "gpus") if (number := getattr(args, name)) is not None}
     if args.address is None:

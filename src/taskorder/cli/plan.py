@@ -10,7 +10,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from taskorder.cli.onray import add_ray, on_ray, share_of
+from taskorder.cli.onray import add_ray, on_ray, worker_share
 from taskorder.cli.options import add_constraints, constraints_of
 from taskorder.cli.output import CANNOT_WRITE, INTERRUPTED, page, say
 from taskorder.files import whole_file
@@ -114,7 +114,7 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     from taskorder.planning.plan import run_pilot
     from taskorder.runs.store_file import StoreError
 
-    workers = share_of(args)
+    workers = worker_share(args)
     folder = _folder(args.folder)
     spec = read_task_spec(args.tasks) if args.tasks else TaskSpec(column=args.column)
     _refuse_table(args.name_or_path)
@@ -129,10 +129,10 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
         nullcontext() if workers is None else on_ray(args.address, workers),
     ):
         if workers is not None:
-            from taskorder.learners.ray import RayLearner, carry
+            from taskorder.learners.ray import RayLearner, carry_module
 
             if name.startswith("torch:"):
-                carry(name.split(":")[1])
+                carry_module(name.split(":")[1])
             learner = RayLearner(learner, workers)
 
         try:
@@ -155,7 +155,7 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     if args.json:
         return 0, result.plan.to_json() + "\n"
     lines = [*result.plan.summary().splitlines()[1:], f"wrote   {', '.join(written)} in {folder}"]
-    return 0, page(lambda width: (plan_table(result, width), lines))
+    return 0, page(lambda width: (pilot_table(result, width), lines))
 
 
 def _folder(name: str) -> Path:
@@ -184,7 +184,7 @@ def _refuse_table(data: Sequence[str]) -> None:
         )
 
 
-def plan_table(result: PilotResult, width: int | None) -> Table:
+def pilot_table(result: PilotResult, width: int | None) -> Table:
     """One row a step: the task, how well it is done alone, and similarity to the others."""
     import numpy as np
 

@@ -133,7 +133,7 @@ def _page(args: argparse.Namespace, watcher: Watcher) -> Page:
     if args.demo:
         return _of_matrix(None, args, watcher)
     source = open_input(args.input)
-    return next(page for kind in KINDS if (page := kind(source, args, watcher)) is not None)
+    return next(page for kind in PAGES if (page := kind(source, args, watcher)) is not None)
 
 
 def _of_store(source: ReportInput, args: argparse.Namespace, watcher: Watcher) -> Page | None:
@@ -232,7 +232,7 @@ def _of_matrix(source: ReportInput | None, args: argparse.Namespace, watcher: Wa
     return plan_page(numbers, args.title or title, name)
 
 
-KINDS: tuple[Callable[[ReportInput, argparse.Namespace, Watcher], Page | None], ...] = (
+PAGES: tuple[Callable[[ReportInput, argparse.Namespace, Watcher], Page | None], ...] = (
     _of_store, _of_pilot, _of_plan, _of_audit, _of_matrix,
 )  # fmt: skip
 """One function a kind of input, which gives None for what is not its own; the last one takes all that is left."""

@@ -11,7 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from taskorder.cli.onray import add_ray, on_ray, share_of
+from taskorder.cli.onray import add_ray, on_ray, worker_share
 from taskorder.cli.output import CANNOT_WRITE, INTERRUPTED, say
 from taskorder.cli.progress import Interruptible
 
@@ -70,7 +70,7 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     path = Path(args.store) if args.store is not None else Path("results") / f"{name}.sqlite"
     if args.batch is not None and args.batch < 1:
         raise ValueError(f"`--batch` must be at least 1, got {args.batch}.")
-    share = share_of(args)
+    share = worker_share(args)
     if find_spec("jax") is None:
         raise ValueError('The JAX engine is not installed. Install it with: pip install "taskorder[neural]".')
     from taskorder.runs.settings import read_config

@@ -10,7 +10,7 @@ from taskorder.engine.nets import Net
 
 MOST_ON_CPU = 64
 """More at once bring nothing on a CPU (`python benchmarks/engine.py steps`): it trains them in small groups."""
-DEVICE_SHARE = 0.4
+NETWORK_SHARE = 0.4
 """Elsewhere, the share of the device's memory that is for networks."""
 UNKNOWN_DEVICE_BYTES = 2_000_000_000
 """Memory for networks on a device that does not say how much it has."""
@@ -27,7 +27,7 @@ def networks_that_fit(net: Net, bytes_allowed: float | None = None) -> int:
         return min(MOST_ON_CPU, networks_that_fit(net, UNKNOWN_DEVICE_BYTES))
     if bytes_allowed is None:
         stats = device.memory_stats()
-        bytes_allowed = DEVICE_SHARE * stats["bytes_limit"] if stats else UNKNOWN_DEVICE_BYTES
+        bytes_allowed = NETWORK_SHARE * stats["bytes_limit"] if stats else UNKNOWN_DEVICE_BYTES
     return _power_below(int(bytes_allowed // (COPIES * size)))
 
 

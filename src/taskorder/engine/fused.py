@@ -38,7 +38,7 @@ SMALLEST_SIDE = 16
 
 def forced_step(input_shape: tuple[int, ...], channels: tuple[int, ...], hidden: int) -> Step:
     """Training by the kernels; a ValueError if they do not fit such a network or this JAX."""
-    problem = misfit(input_shape, channels, hidden) or missing_backend()
+    problem = why_not_fused(input_shape, channels, hidden) or missing_backend()
     if problem:
         raise ValueError(f"`form` must not be kernels here: {problem}.")
     return kernel_step
@@ -48,7 +48,9 @@ def faster_step(
     net: Net, input_shape: tuple[int, ...], num_outputs: int, channels: tuple[int, ...], hidden: int
 ) -> Step | None:
     """Training by the kernels if that is faster on this device, by gradients of `net` for a batch that does not fit."""
-    if misfit(input_shape, channels, hidden) or not kernels_are_faster(input_shape, num_outputs, channels, hidden):
+    if why_not_fused(input_shape, channels, hidden) or not kernels_are_faster(
+        input_shape, num_outputs, channels, hidden
+    ):
         return None
 
     def step(recipe: Recipe, state: State, inputs: Array, labels: Array) -> State:
@@ -59,7 +61,7 @@ def faster_step(
     return step
 
 
-def misfit(input_shape: tuple[int, ...], channels: tuple[int, ...], hidden: int) -> str:
+def why_not_fused(input_shape: tuple[int, ...], channels: tuple[int, ...], hidden: int) -> str:
     """What keeps the kernels from training such a network, or nothing."""
     height, width, _ = input_shape
     if height != width:

@@ -24,7 +24,7 @@ from taskorder.engine.tree import Branch, Curriculum, tasks_of, walk
 
 CURVATURE = "curvature"
 """The name of its table."""
-EXAMPLES_AT_ONCE = 4096
+CURVATURE_BATCH = 4096
 """Examples of a task that curvature sees at once, of all networks together."""
 
 
@@ -73,7 +73,7 @@ def transfer_tables(
 @functools.partial(jax.jit, static_argnames=("net",))
 def _curvature(net: Net, params: Params, pool: Pool, own: Array, other: Array) -> Array:
     """(N,) -g.H.g of N networks: g from task `other[i]`, H from task `own[i]`."""
-    size = max(1, min(pool.rows.shape[1], EXAMPLES_AT_ONCE // len(own)))
+    size = max(1, min(pool.rows.shape[1], CURVATURE_BATCH // len(own)))
 
     def similarity(params: Params, own: Array, other: Array) -> Array:
         direction = mean_gradient(net, params, pool, other, size)

@@ -22,7 +22,7 @@ from taskorder.runs.specs import RunSpec
 from taskorder.runs.store import Store
 from taskorder.task import Task, align
 
-Report = Callable[[int, int], object]
+FitReport = Callable[[int, int], object]
 """Called after every fit with the number done and the number of all."""
 
 
@@ -60,7 +60,7 @@ class _Run:
     learner: Learner
     tasks: tuple[Task, ...]
     store: Store | None
-    report: Report | None
+    report: FitReport | None
     examples: bool
     specs: Callable[[_Fit], RunSpec]
     trees: dict[int, PrefixTree]
@@ -82,7 +82,7 @@ def learn_orders(
     *,
     start: Model | None = None,
     store: Store | None = None,
-    report: Report | None = None,
+    report: FitReport | None = None,
     examples: bool = False,
 ) -> list[dict[Prefix, tuple[Score, ...]]]:
     """Learn orders of tasks, each shared prefix once.

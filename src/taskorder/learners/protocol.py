@@ -209,7 +209,7 @@ def enough_outputs(outputs: int, task: Task) -> None:
         )
 
 
-def as_floats(inputs: NDArray[Any]) -> NDArray[Any]:
+def inputs_as_floats(inputs: NDArray[Any]) -> NDArray[Any]:
     """Images (uint8) from 0 to 1, all else as it is."""
     return inputs.astype(np.float32) / 255 if inputs.dtype == np.uint8 else inputs
 

@@ -16,15 +16,11 @@ from typing import Any
 
 from taskorder.learners.orders import ModelFailed
 from taskorder.learners.protocol import Learner, Model, Score, described, score
-from taskorder.runs.cluster import TRIES, Packed, Share, WorkerLost, cancel, load, pack, unpack
+from taskorder.runs.cluster import TRIES, Packed, Share, WorkerLost, cancel, load_once, pack, unpack_value
 from taskorder.runs.head import MOMENT_SECONDS, Head, PolledCount, from_outside, need_ray
+from taskorder.runs.ray import AHEAD, COUNT_AGAIN_SECONDS
 from taskorder.runs.sweep import error_text
 from taskorder.task import Task
-
-AHEAD = 2
-"""Fits out for every worker: one at work, and one that waits."""
-COUNT_AGAIN_SECONDS = 5.0
-"""How often to look whether the cluster has grown."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +49,7 @@ class RayLearner:
             raise ValueError("`learner` must be made on a Ray cluster, got none. Write: with connected(): plan(...)")
         try:
             packed = pack(learner)
-            unpack(packed)  # some things fail only here, which would be in a worker
+            unpack_value(packed)  # some things fail only here, which would be in a worker
         except Exception as problem:
             raise ValueError(
                 f"`learner` must be one that can be pickled, got {type(learner).__name__}: {error_text(problem)}. "
@@ -161,7 +157,7 @@ class RayLearner:
         return self._tasks[digest]
 
 
-def carry(module: str) -> None:
+def carry_module(module: str) -> None:
     """Have functions of a module of yours travel with the learner, so that workers need not be able to import it."""
     need_ray().cloudpickle.register_pickle_by_value(sys.modules[module])
 
@@ -197,7 +193,7 @@ def _fit(
     """The fitted models, and of each whether there is one: that says that they are there without bringing them."""
     learner = _learner(key, parts, share)
     models = _taken(packed[:num_models], places)
-    tasks = [unpack(task) for task in packed[num_models:]]
+    tasks = [unpack_value(task) for task in packed[num_models:]]
     learned = [tasks[index] for index in indices]
     given = [model is not None for model in models]
     if hasattr(learner, "fit_many"):
@@ -214,7 +210,7 @@ def _score(
 ) -> list[list[Score]]:
     learner = _learner(key, parts, share)
     models = _taken(packed[:num_models], places)
-    tasks = [unpack(task) for task in packed[num_models:]]
+    tasks = [unpack_value(task) for task in packed[num_models:]]
     if hasattr(learner, "score_many"):
         return [list(row) for row in learner.score_many(models, tasks)]
     return [[score(learner, model, task) for task in tasks] for model in models]
@@ -222,7 +218,7 @@ def _score(
 
 def _learner(key: str, parts: Packed, share: Share) -> Learner:
     """In a worker: the learner; where it has brought JAX along, what that compiles is kept on disk."""
-    learner: Learner = load(key, parts, share)
+    learner: Learner = load_once(key, parts, share)
     if "jax" in sys.modules:
         from taskorder.engine.compiled import keep_compiled
 
@@ -232,5 +228,5 @@ def _learner(key: str, parts: Packed, share: Share) -> Learner:
 
 def _taken(packed: Sequence[Packed], places: list[tuple[int, int]]) -> list[Model]:
     """The models, in memory of this process that may be written."""
-    groups = [unpack(models, private=True) for models in packed]
+    groups = [unpack_value(models, private=True) for models in packed]
     return [groups[number][place] for number, place in places]

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskorder.checks import Floats, positive_count, seed_number
-from taskorder.learners.protocol import ByClass, as_floats, same_classes
+from taskorder.learners.protocol import ByClass, inputs_as_floats, same_classes
 from taskorder.task import Task
 
 SMALLEST = 1e-15
@@ -107,4 +107,4 @@ class SklearnLearner(ByClass):
 
 
 def _rows(inputs: NDArray[Any]) -> NDArray[Any]:
-    return as_floats(inputs).reshape(len(inputs), -1)
+    return inputs_as_floats(inputs).reshape(len(inputs), -1)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskorder.checks import Floats, positive_count, seed_number
-from taskorder.learners.protocol import ByClass, as_floats, enough_outputs, same_classes
+from taskorder.learners.protocol import ByClass, enough_outputs, inputs_as_floats, same_classes
 from taskorder.task import Task
 
 try:
@@ -25,7 +25,7 @@ try:
 except ImportError:  # TorchLearner says so
     torch = None
 
-EXAMPLES_AT_ONCE = 1024
+FORWARD_EXAMPLES = 1024
 """Examples in one forward pass when losses are measured."""
 
 
@@ -120,8 +120,8 @@ class TorchLearner(ByClass):
         model.module.eval()
         with torch.no_grad():
             parts = [
-                torch.nn.functional.log_softmax(model.module(self._tensor(inputs[begin : begin + EXAMPLES_AT_ONCE])), 1)
-                for begin in range(0, len(inputs), EXAMPLES_AT_ONCE)
+                torch.nn.functional.log_softmax(model.module(self._tensor(inputs[begin : begin + FORWARD_EXAMPLES])), 1)
+                for begin in range(0, len(inputs), FORWARD_EXAMPLES)
             ]
         return np.asarray(-torch.cat(parts).cpu().numpy(), np.float64)
 
@@ -147,7 +147,7 @@ class TorchLearner(ByClass):
 
     def _tensor(self, inputs: NDArray[Any]) -> Any:
         """Floats in single precision; whole numbers (tokens, say) stay whole."""
-        values = as_floats(inputs)
+        values = inputs_as_floats(inputs)
         return torch.tensor(values, dtype=torch.float32 if values.dtype.kind == "f" else torch.int64).to(self.device)
 
     def _batches(self, count: int) -> list[Any]:

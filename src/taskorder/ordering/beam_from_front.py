@@ -27,7 +27,7 @@ SHRINK = 0.8
 """lam is tuned again when this share of the tasks is left,"""
 OFTEN = 0.5
 """or when this many times what that costs was spent on steps since it was tuned last."""
-TIE = 1e-9
+MIRROR_TIE = 1e-9
 """Prices this close, relative, are most likely those of mirror images: one is kept."""
 MAX_SPREAD = 64
 """When partial orders differ in more tasks than this, which makes them expensive, only like ones are kept."""
@@ -96,7 +96,7 @@ def smallest(prices: Floats, width: int) -> Ints:
     near: Ints = np.flatnonzero((prices <= cut) & (prices < np.inf))
     near = near[np.argsort(prices[near], kind="stable")]
     values = prices[near]
-    fresh = np.append(True, np.diff(values) > TIE * np.abs(values[1:]))
+    fresh = np.append(True, np.diff(values) > MIRROR_TIE * np.abs(values[1:]))
     distinct: Ints = near[fresh][:width]
     return distinct
 

@@ -17,7 +17,7 @@ Orders = tuple[tuple[int, ...], ...]
 ONE_ORDER = ("periphery-to-core", "core-to-periphery", "optimal", "first-order", "greedy")
 TWO_ORDERS = ("max-path", "min-path")
 PAIRWISE = "pairwise"
-CURVATURE = ("curvature-max-path", "curvature-min-path")
+CURVATURE_PATHS = ("curvature-max-path", "curvature-min-path")
 MOST_PAIRWISE = 14
 """Tasks; a set of them costs some microseconds."""
 
@@ -68,7 +68,7 @@ def curvature_orders(curvature: ArrayLike) -> dict[str, Orders]:
     similarity: Floats = (table + table.T) / 2
     free = np.zeros(table.shape, dtype=bool)
     orders: dict[str, Orders] = {}
-    for rule, longest in zip(CURVATURE, (True, False), strict=True):
+    for rule, longest in zip(CURVATURE_PATHS, (True, False), strict=True):
         order = tuple(extreme_path(-similarity, free, longest=longest)[0].tolist())
         orders[rule] = (order, order[::-1])
     return orders

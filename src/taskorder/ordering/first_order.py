@@ -18,10 +18,10 @@ from taskorder.ordering.clock import Clock
 from taskorder.ordering.rules import ascending, typicality
 from taskorder.theory.perturbation import perturbation
 
-EXACT_SIZE = 9
-BUDGET = 3_000_000_000
+EXACT_SWAPS = 9
+SWAP_BUDGET = 3_000_000_000
 """Terms of swap sums to spend above the exact size when no clock ends the search: some seconds."""
-CHUNK = 100_000_000
+SWAP_CHUNK = 100_000_000
 TIE = 1e-12
 
 
@@ -58,12 +58,12 @@ def first_order_rule(
     tie = TIE * float(np.abs(coefficient).sum()) * float(np.abs(S).max(initial=1.0))
     if size <= 1:
         order = np.arange(size, dtype=np.int64)
-    elif size <= EXACT_SIZE:
+    elif size <= EXACT_SWAPS:
         order = _listed(flow, linear, inner, precedes, tie)
     else:
         starts = _starts(typicality(S)[tasks], precedes, seed)
         order = _descents(flow, linear, inner, precedes, tie, starts, seed, clock)
-    return order, objective(S, coefficient, np.concatenate([done, tasks[order]])), size <= EXACT_SIZE
+    return order, objective(S, coefficient, np.concatenate([done, tasks[order]])), size <= EXACT_SWAPS
 
 
 def coefficients(similarity: Floats, rho_out: float = 1.0) -> Floats:
@@ -141,10 +141,12 @@ def _descents(
         order = starts[count].copy() if count < len(starts) else _kicked(best, precedes, rng)
         here, cursor, quiet = value(order), 0, 0
         while quiet < size and not over:
-            gain, cursor, quiet, used = assignment.descend(flow, linear, S, order, precedes, tie, cursor, quiet, CHUNK)
+            gain, cursor, quiet, used = assignment.descend(
+                flow, linear, S, order, precedes, tie, cursor, quiet, SWAP_CHUNK
+            )
             here -= gain
             work += used
-            over = work >= BUDGET or (clock is not None and clock.report(min(here, best_value), -math.inf))
+            over = work >= SWAP_BUDGET or (clock is not None and clock.report(min(here, best_value), -math.inf))
         if here < best_value - (tie if count else -tie):
             best, best_value = order.copy(), here
         count += 1

@@ -19,7 +19,7 @@ from taskorder.ordering.problem import Problem
 
 
 @dataclass
-class State:
+class OrderState:
     """What the kernels of insertion.py keep of one order; all arrays by task, changed in place by the kernels."""
 
     error: float
@@ -30,7 +30,7 @@ class State:
     A: Floats
     Phi: Floats
 
-    def copy(self) -> State:
+    def copy(self) -> OrderState:
         """An independent copy."""
         return replace(self, **{name: getattr(self, name).copy() for name in ("order", "pos", "v", "f", "A", "Phi")})
 
@@ -43,7 +43,7 @@ def carry(problem: Problem, order: Ints) -> tuple[Floats, Floats, Floats]:
     return C, G, N
 
 
-def state(problem: Problem, order: Ints) -> State:
+def state(problem: Problem, order: Ints) -> OrderState:
     """The state of `order`; O(n^3)."""
     _, G, N = carry(problem, order)
     r, h = problem.r[:, order], problem.h[:, order]
@@ -55,7 +55,7 @@ def state(problem: Problem, order: Ints) -> State:
     Phi = np.ascontiguousarray((N @ G @ N.T)[grid])
     A = np.ascontiguousarray(-(N + N.T)[grid])
     np.fill_diagonal(A, 0.0)
-    return State(
+    return OrderState(
         error=problem.e - float(((h + end) * v).sum()),
         order=order.copy(),
         pos=pos,
@@ -66,7 +66,7 @@ def state(problem: Problem, order: Ints) -> State:
     )
 
 
-def sweep(problem: Problem, order: Ints, edges: list[int], improve: Callable[[Problem], Ints | None]) -> Ints:
+def improve_blocks(problem: Problem, order: Ints, edges: list[int], improve: Callable[[Problem], Ints | None]) -> Ints:
     """`order` after each block between neighboring edges, first to last, was put into the order that `improve` gives.
 
     `improve` sees a block as a problem whose tasks stand in their present order; None ends the sweep.

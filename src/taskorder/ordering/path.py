@@ -15,7 +15,7 @@ LOOKS_PER_TASK = 25_000
 ROUNDS = 100
 NEIGHBORS = 10
 BLOCK = 30
-TIE = 1e-12
+PATH_TIE = 1e-12
 
 
 def extreme_path(
@@ -111,7 +111,7 @@ def path_rule(
     if not respects(mirror, precedes):
         return order, f"{note}; its direction is fixed by the constraints"
     here, there = error(order), error(mirror)
-    best, other = (order, there) if here <= there + TIE * abs(there) else (mirror, here)
+    best, other = (order, there) if here <= there + PATH_TIE * abs(there) else (mirror, here)
     return best, f"{note}; of its two directions the one with the smaller error was taken (the other: {other:.6g})"
 
 
@@ -135,7 +135,7 @@ def _dynamic(weight: Floats, precedes: Bools, start: Floats) -> Ints:
     stride = (1 << (size - 1)) + 72
     table = kernels.subset_table(into, needs, stride)
     edges = np.abs(weight - np.diag(np.diagonal(weight)))
-    tie = TIE * size * max(float(edges.max()), float(np.abs(start).max()))
+    tie = PATH_TIE * size * max(float(edges.max()), float(np.abs(start).max()))
     order = np.empty(size, dtype=np.int64)
     rest = (1 << size) - 1
     step = start

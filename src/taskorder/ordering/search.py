@@ -28,7 +28,7 @@ CLOSE = 1e-9
 """The search ends when its error is this close to the bound, relative."""
 SHORT = 8
 """Moves a task in the shortest annealing."""
-SHARE = 0.1
+ANNEALING_SHARE = 0.1
 """The longest annealing takes this share of what was spent so far: patience grows, and more effort only goes on."""
 NODES = 50
 """Nodes of branch and bound in a block for each step of an annealing."""
@@ -201,7 +201,7 @@ class Search:
         every = make_arms(n)
         first = 2 * [arm for arm in every if arm.kind == "beam"]
         while n > 2 and self.walkers and not self.done():
-            affordable = max(SHARE * self.spent, 0.5 * SHARE * self.unit)
+            affordable = max(ANNEALING_SHARE * self.spent, 0.5 * ANNEALING_SHARE * self.unit)
             arms = [arm for arm in every if arm.expected_cost(n, short) <= affordable] or every[:1]
             rates = np.array([arm.rate for arm in arms])
             weights = 1 + len(arms) * rates / max(rates.sum(), 1e-300)
@@ -255,13 +255,13 @@ class Search:
 
     def sweep(self, arm: Arm, walker: Walker, improve: Callable[[Problem], Ints]) -> None:
         """Improve the blocks of an order, cut at random positions, from first to last."""
-        from taskorder.ordering.order_state import sweep
+        from taskorder.ordering.order_state import improve_blocks
 
         n = self.problem.size
         edges = sorted({0, n, *range(int(self.rng.integers(1, arm.size + 1)), n, arm.size)})
         walker.cost += 0.3 * n**3 + 30.0 * n**2 + 3e5 * len(edges)
         old = walker.state.order
-        order = sweep(self.problem, old, edges, lambda block: improve(block) if self.clock.left > 0 else None)
+        order = improve_blocks(self.problem, old, edges, lambda block: improve(block) if self.clock.left > 0 else None)
         if (order != old).any():
             walker.reset(order)
 

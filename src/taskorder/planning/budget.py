@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from taskorder.checks import positive_count
-from taskorder.learners.orders import Report
+from taskorder.learners.orders import FitReport
 
 UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0}
 
@@ -48,7 +48,7 @@ class Meter:
     A fit that a store has finished counts as well: whether a run was interrupted must not change what it decides.
     """
 
-    def __init__(self, report: Report | None) -> None:
+    def __init__(self, report: FitReport | None) -> None:
         self.spent = 0
         self._report = report
         self._start = time.perf_counter()

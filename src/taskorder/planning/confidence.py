@@ -65,7 +65,7 @@ def confidence(
     compared = compared_orders(constraints, rng)
     beaten, gains, spreads = [], [], []
     for _ in range(draws):
-        first, second = (evidence.view(*part) for part in halves(evidence.sizes(), rng))
+        first, second = (evidence.view(*part) for part in random_halves(evidence.sizes(), rng))
         rated = second.rate([first.choose(), *compared])
         beaten.append(float((rated[0] > rated[1:]).mean() + (rated[0] == rated[1:]).mean() / 2))
         gains.append(float(rated[0] - rated[1:].mean()))
@@ -194,7 +194,9 @@ class SimilarityEvidence:
         return View(lambda: self._choose(similarity), rate)
 
 
-def halves(sizes: tuple[int, tuple[int, ...] | None], rng: np.random.Generator) -> list[tuple[Ints, list[Ints] | None]]:
+def random_halves(
+    sizes: tuple[int, tuple[int, ...] | None], rng: np.random.Generator
+) -> list[tuple[Ints, list[Ints] | None]]:
     """Two parts without a seed or an example in common; a single seed is in both."""
     num_seeds, counts = sizes
     seeds = _split(num_seeds, rng)

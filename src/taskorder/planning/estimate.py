@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from taskorder.checks import Floats, Ints, positive_count
-from taskorder.learners.orders import Report, learn_orders
+from taskorder.learners.orders import FitReport, learn_orders
 from taskorder.learners.protocol import Learner, Score, is_learner
 from taskorder.planning.pilot import label_notes
 from taskorder.prefixes import Prefix
@@ -154,7 +154,7 @@ def measure_transfer(
     seeds: int | Sequence[int] = 3,
     *,
     store: str | Path | None = None,
-    report: Report | None = None,
+    report: FitReport | None = None,
 ) -> TransferLosses:
     """Losses, shuffled losses and accuracies on every task after learning each task alone, for every seed.
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from taskorder.checks import Floats, positive_count, seed_number, whole
 from taskorder.constraints import Constraints, TaskName
-from taskorder.learners.orders import Report, learn_orders
+from taskorder.learners.orders import FitReport, learn_orders
 from taskorder.learners.protocol import Learner, Model, is_learner
 from taskorder.ordering.plans import make_plan
 from taskorder.ordering.solve import RULES, RULES_WITHOUT_WEIGHTS, solve_input
@@ -132,7 +132,7 @@ def run_pilot(
     draws: int = 200,
     sample_seed: int = 0,
     store: str | Path | None = None,
-    report: Report | None = None,
+    report: FitReport | None = None,
 ) -> PilotResult:
     """A plan as `plan` makes it, with the measurements that it rests on.
 
@@ -285,7 +285,7 @@ def _measured(
     constraints: Constraints,
     model: Model | None,
     store: Store | None,
-    report: Report | None,
+    report: FitReport | None,
 ) -> tuple[TransferLosses, Rehearsal | None]:
     """The losses of transfer, and the rehearsal where the rule needs one."""
     names = [task.name for task in sample]

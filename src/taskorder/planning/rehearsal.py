@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from taskorder.checks import Floats, Ints
-from taskorder.learners.orders import Report, learn_orders
+from taskorder.learners.orders import FitReport, learn_orders
 from taskorder.learners.protocol import Learner, Model, Score
 from taskorder.planning.budget import Meter
 from taskorder.prefixes import Prefix, PrefixTree
@@ -149,7 +149,7 @@ def rehearse(
     rank: Rank | None = None,
     may_end: MayEnd = lambda ending: True,
     store: Store | None = None,
-    report: Report | None = None,
+    report: FitReport | None = None,
 ) -> tuple[Rehearsal, list[SeedScores], tuple[int, ...]]:
     """What was rehearsed, the scores of every task alone for each seed, and the seeds that the budget allowed.
 

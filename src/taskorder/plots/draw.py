@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from taskorder.files import whole_file
 from taskorder.plots.panel import CHARACTERS, Entries, draw_panel, wrap
 from taskorder.plots.records import Drawing
-from taskorder.plots.style import looks, settings
+from taskorder.plots.style import looks, style_settings
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +24,7 @@ WIDTHS = (4.6, 3.7, 3.1, 2.6, 2.2)
 
 def draw(figure: Drawing) -> Figure:
     """The picture of `figure`, tied to no window and to no global state."""
-    with settings():
+    with style_settings():
         from matplotlib.figure import Figure
 
         count = len(figure.panels)
@@ -54,7 +54,7 @@ def save(figure: Drawing, folder: Path, suffix: str = "") -> tuple[Path, Path]:
     """
     picture = draw(figure)
     folder.mkdir(parents=True, exist_ok=True)
-    with settings():
+    with style_settings():
         png = _write(picture, folder / f"{figure.name}{suffix}.png", {"Software": None})
         svg = _write(picture, folder / f"{figure.name}{suffix}.svg", {"Date": None, "Creator": None})
     return png, svg

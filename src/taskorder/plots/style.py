@@ -137,7 +137,7 @@ def category_colors(count: int) -> list[str]:
     return list(CATEGORIES[:count]) if count <= len(CATEGORIES) else _scale(count)
 
 
-def settings() -> AbstractContextManager[None]:
+def style_settings() -> AbstractContextManager[None]:
     """Matplotlib's defaults with our changes, for the length of a `with` block; the reader's own settings come back."""
     try:
         import matplotlib.style

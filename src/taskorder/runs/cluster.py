@@ -24,7 +24,7 @@ from taskorder.runs.head import REACHED_SECONDS, Head, first_line, need_ray, rea
 
 LOCAL = "local"
 """The address of a Ray on this machine that is started for the purpose."""
-AUTO = "auto"
+AUTO_ADDRESS = "auto"
 DEVICE_SHARE = 0.9
 """Of the memory of a GPU, for all the workers that share it."""
 
@@ -111,7 +111,7 @@ def connected(
     os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # of several that fail alike one is told, by us
     os.environ.setdefault("RAY_task_oom_retries", str(TRIES - 1))  # by itself Ray tries forever
     try:
-        where = os.environ.get("RAY_ADDRESS", "") if address == AUTO else address
+        where = os.environ.get("RAY_ADDRESS", "") if address == AUTO_ADDRESS else address
         if ":" in where.rpartition("://")[2]:  # Ray itself would try for minutes
             reach(where, REACHED_SECONDS)
         _init(address, options, tell)
@@ -173,7 +173,7 @@ def pack(value: Any) -> Packed:
     return [np.frombuffer(part, np.uint8) for part in (head, *(buffer.raw() for buffer in buffers))]
 
 
-def unpack(parts: Packed, *, private: bool = False) -> Any:
+def unpack_value(parts: Packed, *, private: bool = False) -> Any:
     """The value; its arrays are views that cannot be written, or private copies."""
     buffers = parts[1:]
     return pickle.loads(parts[0].data, buffers=[bytearray(part) for part in buffers] if private else buffers)
@@ -182,12 +182,12 @@ def unpack(parts: Packed, *, private: bool = False) -> Any:
 _loaded: dict[str, Any] = {}
 
 
-def load(key: str, parts: Packed, share: Share) -> Any:
+def load_once(key: str, parts: Packed, share: Share) -> Any:
     """In a worker: the value that all its tasks share. It is loaded once, so what it compiles stays compiled."""
     if key not in _loaded:
         share.take()
         _loaded.clear()
-        _loaded[key] = unpack(parts)
+        _loaded[key] = unpack_value(parts)
         from threadpoolctl import threadpool_limits
 
         threadpool_limits(max(1, int(share.cpus)))  # libraries that were there before

@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from threading import Thread
 from typing import Any
 
-MISSING = 'Ray is not installed. Install it with: pip install "taskorder[ray]".'
+RAY_MISSING = 'Ray is not installed. Install it with: pip install "taskorder[ray]".'
 MOMENT_SECONDS = 0.5
 """How long to wait for work before looking around."""
 REACHED_SECONDS = 20.0
@@ -32,7 +32,7 @@ ASKED_AGAIN_SECONDS = 5.0
 def need_ray() -> Any:
     """The package, or an error that says how to get it."""
     if find_spec("ray") is None:
-        raise ValueError(MISSING)
+        raise ValueError(RAY_MISSING)
     return import_module("ray")
 
 

@@ -11,7 +11,9 @@ from taskorder.runs.results import config_key
 from taskorder.runs.store import Entry, Store
 from taskorder.runs.store_file import StoreError, scratch
 
-SCHEMA = "create table runs (config integer not null, number integer not null, seed integer not null, digest not null)"
+INDEX_TABLE = (
+    "create table runs (config integer not null, number integer not null, seed integer not null, digest not null)"
+)
 LARGEST = 2**63 - 1
 
 
@@ -56,7 +58,7 @@ class RunIndex:
 def run_index(store: Store, kind: str) -> Iterator[RunIndex]:
     """The finished runs whose kind begins with `kind`."""
     configs: dict[str, int] = {}
-    with scratch(SCHEMA) as rows:
+    with scratch(INDEX_TABLE) as rows:
         rows.executemany("insert into runs values (?, ?, ?, ?)", _index_rows(store, kind, configs))
         rows.execute("create index by_set on runs (config, number, seed, digest)")
         yield RunIndex(store, rows, configs)

@@ -8,13 +8,18 @@ from typing import Any
 from taskorder.runs.specs import RunSpec
 from taskorder.runs.store import Store
 from taskorder.runs.store_file import StoreError
-from taskorder.runs.sweep import Device, Done, Finished, Interrupted, Report, RunBatch, sweep, timed
+from taskorder.runs.sweep import Device, Done, Finished, Interrupted, RunBatch, RunReport, sweep, timed
 
-__all__ = ["Interrupted", "Report", "RunBatch", "complete", "run"]
+__all__ = ["Interrupted", "RunBatch", "RunReport", "complete", "run"]
 
 
 def run(
-    specs: Sequence[RunSpec], run_batch: RunBatch, store: Store, *, batch_size: int = 50, report: Report | None = None
+    specs: Sequence[RunSpec],
+    run_batch: RunBatch,
+    store: Store,
+    *,
+    batch_size: int = 50,
+    report: RunReport | None = None,
 ) -> list[dict[str, Any]]:
     """The results of all `specs`, in their order; what the store lacks is run first."""
     complete(specs, run_batch, store, batch_size=batch_size, report=report)
@@ -30,7 +35,7 @@ def complete(
     store: Store,
     *,
     batch_size: int = 50,
-    report: Report | None = None,
+    report: RunReport | None = None,
     keep_going: bool = False,
     inputs: str = "",
     device: Device = "",

@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from taskorder._version import __version__
-from taskorder.runs.cluster import TRIES, Packed, Share, WorkerLost, cancel, connected, load, pack
+from taskorder.runs.cluster import TRIES, Packed, Share, WorkerLost, cancel, connected, load_once, pack
 from taskorder.runs.head import MOMENT_SECONDS, Head, PolledCount, first_line, from_outside, need_ray
 from taskorder.runs.specs import RunSpec
 from taskorder.runs.store import Store
-from taskorder.runs.sweep import Device, Done, Finished, Report, RunBatch, chunks, error_text, sweep, timed
+from taskorder.runs.sweep import Device, Done, Finished, RunBatch, RunReport, chunks, error_text, sweep, timed
 
 AHEAD = 2
-"""Batches out for every worker: one at work, and one that waits."""
+"""Batches (or fits of a learner) out for every worker: one at work, and one that waits."""
 COUNT_AGAIN_SECONDS = 5.0
 """How often to look whether the cluster has grown."""
 
@@ -29,7 +29,7 @@ def complete(
     store: Store,
     *,
     batch_size: int | Callable[[], int] = 50,
-    report: Report | None = None,
+    report: RunReport | None = None,
     keep_going: bool = False,
     inputs: str = "",
     device: Device = "",
@@ -137,10 +137,10 @@ class _Cluster:
 
 
 def _work(key: str, parts: Packed, share: Share, batch: Sequence[RunSpec]) -> Done:
-    run_batch, _, device = load(key, parts, share)
+    run_batch, _, device = load_once(key, parts, share)
     return timed(run_batch, batch, device)
 
 
 def _ask(key: str, parts: Packed, share: Share) -> tuple[str, int]:
-    _, batch_size, _ = load(key, parts, share)
+    _, batch_size, _ = load_once(key, parts, share)
     return __version__, batch_size if isinstance(batch_size, int) else batch_size()

@@ -14,7 +14,7 @@ from taskorder.checks import to_float
 NETS = ("mlp", "cnn")
 WHOLE = ("test", "train", "curvature")
 """Similarities that are measured with all data."""
-RULES = "+rules"
+WITH_RULES = "+rules"
 RULE_ORDERS = 10
 """At most so many for each similarity."""
 MAX_BYTES = 100_000
@@ -171,7 +171,7 @@ def num_random(orders: str) -> int:
     >>> num_random("30"), num_random("30+rules"), num_random("all")
     (30, 30, 0)
     """
-    digits = orders.removesuffix(RULES)
+    digits = orders.removesuffix(WITH_RULES)
     return int(digits) if digits.isdecimal() else 0
 
 

@@ -24,7 +24,7 @@ ENTRY = (
 )
 PAGE = 1000
 """Rows that are read at a time: writers wait for so many at most."""
-PIECE = 2**16
+DIGEST_PIECE = 2**16
 """Bytes of a list of digests that are read or written at a time."""
 
 
@@ -115,7 +115,7 @@ class Store(StoreFile):
         The digests are a JSON list that is written piece by piece, for there may be millions; they are made before the
         file is locked, for that takes minutes then.
         """
-        with SpooledTemporaryFile(PIECE) as draft:
+        with SpooledTemporaryFile(DIGEST_PIECE) as draft:
             for number, spec in enumerate(specs):
                 draft.write(f'{", " if number else "["}"{spec.digest}"'.encode())
             draft.write(b"]" if specs else b"[]")
@@ -125,7 +125,7 @@ class Store(StoreFile):
                 place = self._db.execute("insert or replace into requests values (?, ?, zeroblob(?))", row).lastrowid
                 assert place is not None
                 with self._db.blobopen("requests", "digests", place) as blob:
-                    while piece := draft.read(PIECE):
+                    while piece := draft.read(DIGEST_PIECE):
                         blob.write(piece)
 
     def forget(self, specs: Iterable[RunSpec]) -> None:
@@ -201,7 +201,7 @@ class Store(StoreFile):
                 return
             with self._db.blobopen("requests", "digests", request.place, readonly=True) as blob:
                 left = b""
-                while piece := blob.read(PIECE):
+                while piece := blob.read(DIGEST_PIECE):
                     whole, comma, left = (left + piece).rpartition(b",")
                     if comma:
                         yield from self._digest_list(whole.removeprefix(b"[") + b"]")

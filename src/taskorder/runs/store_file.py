@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-SCHEMA = 2
+VERSION = 2
 """Version of the file, in its `user_version`; stores of version 1 wrote no number."""
 FIRST = """
 create table results (
@@ -66,22 +66,22 @@ class StoreFile:
     def _prepare(self) -> None:
         """Make the tables, or bring an older file up to date."""
         with self._guard():
-            if self._version() == SCHEMA:
+            if self._version() == VERSION:
                 return
         with self._writing():
             version = self._version()
             tables = {row[0] for row in self._db.execute("select name from sqlite_master where type = 'table'")}
-            if version > SCHEMA:
+            if version > VERSION:
                 raise StoreError(
-                    f"`store` must be of version {SCHEMA} or older, got {self.path} of version {version}. "
+                    f"`store` must be of version {VERSION} or older, got {self.path} of version {version}. "
                     "A newer taskorder made it: update this one."
                 )
             if tables and "results" not in tables:
                 raise StoreError(f"`store` must be a file that taskorder made, got another database: {self.path}.")
             if not tables and not self._create:
                 raise self._refusal("it is empty")
-            if version < SCHEMA:  # another process may have been faster
-                for statement in (*([] if tables else [FIRST]), *SECOND, f"pragma user_version = {SCHEMA}"):
+            if version < VERSION:  # another process may have been faster
+                for statement in (*([] if tables else [FIRST]), *SECOND, f"pragma user_version = {VERSION}"):
                     self._db.execute(statement)
 
     def _version(self) -> int:

@@ -18,7 +18,7 @@ from taskorder.runs.store import Store
 from taskorder.runs.store_file import StoreError
 
 RunBatch = Callable[[Sequence[RunSpec]], Sequence[dict[str, Any]]]
-Report = Callable[[int, int], bool | None]
+RunReport = Callable[[int, int], bool | None]
 """Called before every batch, and now and then while waiting, with (specs done, specs in all); a true answer asks for an
 early end."""
 Device = str | Callable[[], str]
@@ -79,7 +79,7 @@ def sweep(
     workers: Workers,
     store: Store,
     *,
-    report: Report | None,
+    report: RunReport | None,
     keep_going: bool,
     inputs: str,
     device: Device,

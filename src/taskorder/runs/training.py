@@ -24,7 +24,7 @@ from taskorder.machine import describe
 from taskorder.ordering.candidates import PAIRWISE, curvature_orders, pairwise_order, similarity_orders
 from taskorder.prefixes import Prefix, PrefixTree
 from taskorder.runs.results import SCORES
-from taskorder.runs.settings import RULE_ORDERS, RULES, Config, share_of
+from taskorder.runs.settings import RULE_ORDERS, WITH_RULES, Config, share_of
 from taskorder.runs.specs import RunSpec, orders_to_train
 from taskorder.tables.loss_ratios import measured_matrix, measured_similarity
 
@@ -98,7 +98,7 @@ def run_batch(batch: Sequence[RunSpec], report: Any = None, data: Dataset | None
     # The rules choose by the measured similarities, so these come first.
     shares = {name: share_of(name) for name in settings["similarities"]}
     measured = measure(data, sets, curricula, train, test, net, recipe, shares, uneven=uneven, **options)
-    if settings["orders"].endswith(RULES):
+    if settings["orders"].endswith(WITH_RULES):
         curricula = [
             replace(curriculum, orders=tuple(dict.fromkeys([*curriculum.orders, *chosen_orders(tables)])))
             for curriculum, tables in zip(curricula, measured, strict=True)
@@ -181,7 +181,7 @@ def specs_at_once(config: Config, data: Dataset | None = None) -> int:
         return 1
     data = data or dataset_of(config.dataset)
     net = network(config.net, data.train_inputs.shape[1:], config.classes_per_task)
-    rules = config.orders.endswith(RULES) * RULE_ORDERS * len(config.similarities)
+    rules = config.orders.endswith(WITH_RULES) * RULE_ORDERS * len(config.similarities)
     most = max(1, networks_that_fit(net) // (len(orders_to_train(asdict(config), 0)) + rules))
     # Batches of one size need fewer shapes, and so less compiling.
     total = config.num_sets * config.num_seeds

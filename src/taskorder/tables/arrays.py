@@ -20,12 +20,12 @@ ZIP_MAGIC = (b"PK\x03\x04", b"PK\x05\x06")
 MAX_DEFLATION = 1040
 """No deflated data hold more than this many bytes for each of their own."""
 
-Problem = Callable[[str, tuple[int, ...], np.dtype[Any]], str]
+ArrayProblem = Callable[[str, tuple[int, ...], np.dtype[Any]], str]
 """From the name, shape and dtype of an array to what is wrong with them ("hold ..., got ...."), or nothing."""
 _FIX = "Save it again with numpy.savez."
 
 
-def read_npy(data: bytes, label: str, problem: Problem) -> NDArray[Any]:
+def read_npy(data: bytes, label: str, problem: ArrayProblem) -> NDArray[Any]:
     """The array of an NPY file."""
     with _refused_if_damaged(label):
         return _read_array(io.BytesIO(data), len(data), label, "the array", problem)
@@ -35,7 +35,7 @@ def read_npz(
     source: IO[bytes] | str | os.PathLike[str],
     label: str,
     choose: Callable[[Sequence[str]], Sequence[str]],
-    problem: Problem,
+    problem: ArrayProblem,
     *,
     max_bytes: int,
 ) -> dict[str, NDArray[Any]]:
@@ -61,7 +61,7 @@ def one_line(text: str) -> str:
     return repr(text[:120])[1:-1]
 
 
-def _read_array(stream: IO[bytes], num_bytes: int, label: str, name: str, problem: Problem) -> NDArray[Any]:
+def _read_array(stream: IO[bytes], num_bytes: int, label: str, name: str, problem: ArrayProblem) -> NDArray[Any]:
     """One array, once its header is found to describe what is there."""
     version = np.lib.format.read_magic(stream)
     read_header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}.get(

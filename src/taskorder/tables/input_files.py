@@ -20,7 +20,7 @@ from typing import IO, Any
 MAX_LINE = 2**24
 """Characters in a line: a file without line ends must not fill the memory."""
 
-Source = str | os.PathLike[str] | IO[Any]
+FileOrStream = str | os.PathLike[str] | IO[Any]
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 _HEAD = 4096
 
@@ -62,7 +62,7 @@ def file_size(path: str | os.PathLike[str], max_bytes: int) -> int:
 
 
 def read_bytes(
-    source: Source, name: str | None = None, *, max_bytes: int, content: str = "a similarity matrix"
+    source: FileOrStream, name: str | None = None, *, max_bytes: int, content: str = "a similarity matrix"
 ) -> tuple[bytes, str]:
     """The contents of a path, a stream or "-" (standard input), and what messages call it."""
     if isinstance(source, (str, os.PathLike)) and os.fspath(source) == "-":

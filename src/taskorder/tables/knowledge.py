@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from taskorder.checks import Floats, numbers, square_matrix
 from taskorder.tables.loss_ratios import loss_ratios, loss_ratios_from_accuracy
 
-SHARE = 0.25
+TRANSPOSED_SHARE = 0.25
 """Weight of the transposed table: transfer from j to k tells something about transfer from k to j."""
 
 
@@ -59,7 +59,7 @@ def knowledge(
     return np.asarray(1 - (wrong + ratios) / 2)
 
 
-def transfer_table(known: ArrayLike, share: float = SHARE) -> Floats:
+def transfer_table(known: ArrayLike, share: float = TRANSPOSED_SHARE) -> Floats:
     """The transfer table of the law: S = (1 - share) m + share m^T off the diagonal, which stays as it is.
 
     Parameters
@@ -92,7 +92,7 @@ def shrunken_table(
     accuracy: ArrayLike,
     num_examples: ArrayLike,
     num_classes: ArrayLike = 2,
-    share: float = SHARE,
+    share: float = TRANSPOSED_SHARE,
 ) -> tuple[Floats, float]:
     """The transfer table from few examples, and how much of its asymmetry is kept.
 

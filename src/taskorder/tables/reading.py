@@ -25,7 +25,7 @@ from taskorder.tables._json_table import parse_json
 from taskorder.tables._names import checked_names
 from taskorder.tables._text_table import parse_text
 from taskorder.tables.arrays import NPY_MAGIC, ZIP_MAGIC, one_line, read_npy, read_npz
-from taskorder.tables.input_files import Source, read_bytes, refusal, refuse_binary, text_lines
+from taskorder.tables.input_files import FileOrStream, read_bytes, refusal, refuse_binary, text_lines
 from taskorder.tables.separated import is_number, read_rows, split_names
 
 MAX_TABLE_BYTES = 256 * 2**20
@@ -35,7 +35,7 @@ _JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s*[\[{]")
 
 
 def read_similarity(
-    path_or_stream: Source, *, name: str | None = None, max_bytes: int = MAX_TABLE_BYTES
+    path_or_stream: FileOrStream, *, name: str | None = None, max_bytes: int = MAX_TABLE_BYTES
 ) -> tuple[Floats, tuple[str, ...] | None]:
     r"""Read a similarity matrix, or any other P x P table, and the names of its tasks.
 

@@ -87,7 +87,9 @@ def expected_random_error(
     if (d < 1).any():
         no_output(output)
         exact = math.factorial(len(S)) <= LISTING_LIMIT
-        orders = np.array(list(itertools.permutations(range(len(S))))) if exact else random_orders(len(S), samples, rng)
+        orders = (
+            np.array(list(itertools.permutations(range(len(S))))) if exact else uniform_orders(len(S), samples, rng)
+        )
         return _statistics((1 - knowledge_after(S, orders, d)) ** 2 @ w, exact)
     C = unit_diagonal_similarity(S)
     R = output_factor(output_similarity(output, len(C)), len(C))
@@ -140,7 +142,7 @@ def expected_random_score(
     s = np.zeros(len(S)) if start is None else checked_start(start, len(S))
     w = w / w.sum()
     if len(S) > SUBSET_LIMIT:
-        return _statistics(knowledge_after(S, random_orders(len(S), samples, rng), d, s) @ w, exact=False)
+        return _statistics(knowledge_after(S, uniform_orders(len(S), samples, rng), d, s) @ w, exact=False)
     mean, covariance = moments_over_orders(S, d, s)
     return RandomOrders(float(mean @ w), math.sqrt(w @ covariance @ w), 0.0, math.factorial(len(S)), exact=True)
 
@@ -151,7 +153,7 @@ def _statistics(values: Floats, exact: bool) -> RandomOrders:
     return RandomOrders(float(values.mean()), std, sem, len(values), exact)
 
 
-def random_orders(num_tasks: int, count: int, rng: np.random.Generator) -> Ints:
+def uniform_orders(num_tasks: int, count: int, rng: np.random.Generator) -> Ints:
     """(count, P) uniformly random orders."""
     return rng.permuted(np.tile(np.arange(num_tasks), (count, 1)), axis=1)
 
@@ -231,7 +233,7 @@ def sampled_errors(C: Floats, R: Floats, w: Floats, num_samples: int, rng: np.ra
     chunk = max(1, 65_536 // R.size)
     for start in range(0, num_samples, chunk):
         count = min(chunk, num_samples - start)
-        orders = random_orders(len(C), count, rng)
+        orders = uniform_orders(len(C), count, rng)
         r = np.repeat(R[None], count, axis=0)
         step, each = np.empty_like(r), np.arange(count)
         for j in orders.T:
