@@ -57,7 +57,7 @@ def test_every_kind_is_drawn_without_styles_and_ids_that_nothing_needs(drawings,
 
 
 def test_every_kind_of_chart_has_a_function():
-    assert {chart["kind"] for chart in CHARTS.values()} == set(stills.KINDS)
+    assert {chart["kind"] for chart in CHARTS.values()} == set(stills.STILLS)
 
 
 def test_names_and_numbers_are_text(drawings):

@@ -11,7 +11,7 @@ SVG, LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}"
 LONG_NUMBER = re.compile(r"-?\d+\.\d{2,}")
 FONT = re.compile(r"(?:(bold|\d00) )?([\d.]+px) ")
 """Weight and size in the short form of a font, which matplotlib wrote before 3.9."""
-LEFT_OUT = ("metadata", "style")
+LEFT_OUT_OF_SVG = ("metadata", "style")
 
 
 def inline_svg(text: str, label: str) -> Html:
@@ -26,9 +26,9 @@ def inline_svg(text: str, label: str) -> Html:
 def _element(element: ElementTree.Element, used: set[str]) -> Html:
     """One element with all that is in it; groups that group nothing are left out, as are ids that are not `used`."""
     name = element.tag.removeprefix(SVG)
-    content = [] if name in LEFT_OUT else [_element(child, used) for child in element]
+    content = [] if name in LEFT_OUT_OF_SVG else [_element(child, used) for child in element]
     attributes = {key: _short(value) for key, value in _attributes(element).items() if key != "id" or value in used}
-    if name in LEFT_OUT or (name == "defs" and not any(content)) or (name == "g" and not attributes):
+    if name in LEFT_OUT_OF_SVG or (name == "defs" and not any(content)) or (name == "g" and not attributes):
         return join(content)
     return tag(name, element.text or "" if name == "text" else "", *content, **attributes)
 

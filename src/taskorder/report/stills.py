@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from taskorder.plots.style import GRID, ROLES, Look, settings
+from taskorder.plots.style import GRID, ROLES, Look, style_settings
 from taskorder.report.charts import Chart
 from taskorder.report.markup import Html
 from taskorder.report.page import Figure as PageFigure
@@ -35,7 +35,7 @@ NAMED_ROWS = 40
 """Heat maps up to this size have names beside them."""
 NAMED_DOTS, NUMBERED_DOTS = 30, 60
 """Maps up to these sizes have names, and steps in the dots."""
-HEAVY = 500
+MOST_VECTOR_DOTS = 500
 """More dots than this are stored as pixels, which are smaller."""
 NOT_IN_XML = re.compile("[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
 GRAY, ACCENT, BLUE, VERMILION = "#9aa3ad", "#00704f", "#0072b2", "#d55e00"
@@ -59,7 +59,7 @@ def stills(figures: Mapping[str, PageFigure]) -> dict[str, Html]:
     """A drawing of each chart by its key, as SVG; none where matplotlib is not installed."""
     if find_spec("matplotlib") is None:
         return {}
-    with settings(), warnings.catch_warnings():
+    with style_settings(), warnings.catch_warnings():
         # the reader's fonts draw the text: what matplotlib's own lacks does not matter
         warnings.filterwarnings("ignore", message="Glyph|Matplotlib currently does not support")
         return {key: inline_svg(_drawn(figure.chart, key), figure.title) for key, figure in figures.items()}
@@ -72,7 +72,7 @@ def _drawn(chart: Chart, key: str) -> str:
 
     with mpl.rc_context({**SETTINGS, "svg.hashsalt": key}):
         figure = Figure(figsize=(WIDTH, 0.6 * WIDTH), layout="constrained")
-        KINDS[chart["kind"]](figure, chart)
+        STILLS[chart["kind"]](figure, chart)
         content = io.StringIO()
         metadata = dict.fromkeys(("Date", "Creator", "Format", "Type"))
         figure.savefig(content, format="svg", dpi=150, transparent=True, metadata=metadata)
@@ -119,7 +119,7 @@ def ranking_still(figure: Figure, chart: Chart) -> None:
     upper, rows = _above_rows(figure, marks, 1.0)
     if chart["halves"]:
         upper.errorbar(ranks, values, chart["halves"], fmt="none", ecolor=GRAY, elinewidth=0.7, alpha=0.45)
-    upper.plot(ranks, values, "o", color=GRAY, markersize=2.5, rasterized=len(ranks) > HEAVY)
+    upper.plot(ranks, values, "o", color=GRAY, markersize=2.5, rasterized=len(ranks) > MOST_VECTOR_DOTS)
     for mark in marks:
         upper.plot(mark["rank"], mark["value"], "o", color=_color(mark["look"]), markersize=5)
     _spread(upper, "y", [values, [mark["value"] for mark in marks]])
@@ -164,7 +164,7 @@ def column_still(figure: Figure, chart: Chart) -> None:
 def scatter_still(figure: Figure, chart: Chart) -> None:
     """A dot for each order, and chosen ones with their names."""
     axes, xs, chosen = figure.subplots(), chart["xs"], chart["chosen"]
-    axes.plot(xs, chart["ys"], "o", color=GRAY, alpha=0.6, markersize=3, rasterized=len(xs) > HEAVY)
+    axes.plot(xs, chart["ys"], "o", color=GRAY, alpha=0.6, markersize=3, rasterized=len(xs) > MOST_VECTOR_DOTS)
     for dot in chosen:
         axes.plot(dot["x"], dot["y"], "o", color=_color(dot["look"]), markersize=6, label=_cut(dot["label"]))
     _spread(axes, "x", [xs, [dot["x"] for dot in chosen]])
@@ -186,7 +186,7 @@ def map_still(figure: Figure, chart: Chart) -> None:
     for tasks, edge, face in ((known, GRAY, "white"), (between, ACCENT, "white"), (ends, ACCENT, ACCENT)):
         axes.plot(
             *points[tasks].reshape(-1, 2).T, "o", color=edge, markerfacecolor=face, zorder=2,
-            rasterized=len(tasks) > HEAVY, markersize=10 if few else 2.5,
+            rasterized=len(tasks) > MOST_VECTOR_DOTS, markersize=10 if few else 2.5,
         )  # fmt: skip
     axes.margins(0.18, 0.08)
     axes.set_aspect("equal", "datalim")
@@ -223,7 +223,7 @@ def heat_still(figure: Figure, chart: Chart) -> None:
     bar.outline.set_visible(False)
 
 
-KINDS = {
+STILLS = {
     "columns": column_still,
     "heat": heat_still,
     "histogram": histogram_still,
