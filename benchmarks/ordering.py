@@ -314,7 +314,6 @@ def main() -> None:
     print(" · ".join(f"{key} {value}" for key, value in header().items()))
     proof_of(chain(12, 0.8))  # warm-up: compile or load every kernel
     proof_of(chain(10, 0.5), output=factor(10, 0.6, 40))
-    proof_of(clusters(20, 2))  # enough nodes for tables of bounds
     all_errors(problem_of(chain(5, 0.5)))
     for name in chosen:
         rows = SECTIONS[name]()

@@ -299,7 +299,7 @@ class Search:
         _, used, _, _ = branch(
             block.e, block.r, block.h, block.C, block.G, before, after, np.zeros((0, m), np.int8), root,
             np.full(1, -np.inf), block.error(order), order, 0.0, 1e-12 * abs(error), np.full(k, 0.1),
-            np.zeros((m + 1, 4), np.int64), nodes, m, nodes,
+            nodes, m, nodes,
         )  # fmt: skip
         walker.cost += used * k * (m**3 / 2 + 2000.0) / 3 + 1e5
         return order

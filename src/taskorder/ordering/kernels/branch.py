@@ -2,8 +2,7 @@
 
 A node fixes a prefix and an ending of the order. The bound of bound.py is tuned at the node that a search starts from.
 From there end_prices.py carries it and the prices of the children of both ends down the tree; it is tuned anew where
-that promises much, and task_multipliers.py raises it where that pays. The end with fewer surviving children is branched
-on.
+that promises much. The end with fewer surviving children is branched on.
 """
 
 # mypy: disable-error-code="untyped-decorator, no-untyped-def"
@@ -15,7 +14,6 @@ from taskorder.ordering.kernels.end_prices import SPOILED, fewest, foresee, meet
 from taskorder.ordering.kernels.jit import njit
 from taskorder.ordering.kernels.simd import padded
 from taskorder.ordering.kernels.steps import finish, fix_last, keep_best, learn_first, leave_open, more_room
-from taskorder.ordering.kernels.task_multipliers import pays, tighten
 
 RETUNE, RETUNE_SMALL, SMALL = 0.1, 0.5, 8
 """A new multiplier is worth a factorization when it promises this share of what the bound lacks; few open tasks have
@@ -24,8 +22,8 @@ little below them, so there it must promise more."""
 
 @njit(error_model="numpy")
 def branch(
-    e0, r0, h0, C0, G0, before, after, symmetry, starts, floors, best, best_order, relative, absolute, lam0, tally,
-    limit, shallow, enough,
+    e0, r0, h0, C0, G0, before, after, symmetry, starts, floors, best, best_order, relative, absolute, lam0, limit,
+    shallow, enough,
 ):  # fmt: skip
     """Search below some nodes; returns (best error, nodes, open nodes, bounds below these).
 
@@ -37,7 +35,6 @@ def branch(
     best, best_order: the incumbent; best_order is overwritten when an error is found that is smaller by more than
     relative * |best| + absolute, and nothing that cannot be that much smaller is searched.
     lam0: (k,) starting multipliers, overwritten by those of the first node.
-    tally: (n + 1, 4) what `pays` knows, by the number of open tasks; overwritten.
     limit, shallow: after `limit` nodes the search below a node stops where it is at most `shallow` tasks deep: what it
     leaves open is then worth a new start. enough: after so many nodes in all no start is begun. When no node is left
     open, nothing here beats the returned error.
@@ -59,8 +56,7 @@ def branch(
     at_front, forced = np.zeros(n + 1, np.bool_), np.zeros(n + 1, np.bool_)
     X, K, x, s = np.zeros((n, w)), np.zeros((n, w)), np.zeros(w), np.zeros(w)
     front, back = np.zeros((n + 1, w)), np.zeros((n + 1, w))
-    work, line = np.zeros((8, w)), np.zeros(2 * w)
-    ranks, ranked, sign = np.zeros((n + 1, n)), np.zeros(n + 1, np.bool_), np.zeros((n + 1, n))
+    line = np.zeros(2 * w)
     active = np.zeros((n + 1, symmetry.shape[0]), np.int64)
     num_active = np.zeros(n + 1, np.int64)
     order, tail, ends = np.zeros(n, np.int64), np.zeros(3, np.int64), np.zeros((n + 1, 2), np.int64)
@@ -113,9 +109,7 @@ def branch(
                 num_active[top] += 1
         for row in range(k):
             lam[top, row] = lam0[row]
-        for i in range(n):
-            sign[top, i] = 0.0
-        floor[top], solid[top], ranked[top] = floors[q], False, False
+        floor[top], solid[top] = floors[q], False
         ends[top, 0], ends[top, 1] = begun, ended
         depth, entering = top, True
         nodes += 1
@@ -180,17 +174,6 @@ def branch(
                         for row in range(k):
                             lam0[row] = lam[top, row]
                     bound[depth] = low
-                    # One multiplier a task instead of one for all: dearer, so only where it has paid so far.
-                    if k == 1 and solid[depth] and not pass_on and low < goal and pays(m, tally):
-                        for i in range(m):
-                            x[i] = r[depth, 0, i] - gap[depth, 0, 0, i]
-                            s[i] = size[depth, 0, 0, i]
-                        low = tighten(
-                            e[depth], r[depth, 0], h[depth, 0], C[depth], G[depth], m, low, goal, lam[depth, 0],
-                            ranks[depth], ranked[depth], sign[depth], front[depth], back[depth], X, x, s, K, work,
-                            tally[m],
-                        )  # fmt: skip
-                        ranked[depth] = True
                     if low < goal:
                         # The multiplier is tuned only a little here, so what the parent knew may be the better bound.
                         cut = min(goal - low, NEVER)  # forbidden children stay forbidden even where there is no bound
@@ -225,7 +208,6 @@ def branch(
                 if nodes >= stop and (depth <= top + shallow or nodes >= stop + 3 * limit):
                     break
                 nodes += 1
-                tally[m - 1, 3] += 1
                 d, j = depth + 1, child[depth, turn[depth]]
                 floor[d] = price[depth, turn[depth]]
                 turn[depth] += 1
@@ -259,10 +241,6 @@ def branch(
                     if solid[d] and m > 5:
                         here, there = at[depth] + row * room(m), at[d] + row * room(m - 1)
                         meet(end, j, m, depth, row, C, S, here, size, there, line)
-                for i in range(m - 1):
-                    ranks[d, i] = ranks[depth, i if i != j else m - 1]
-                    sign[d, i] = sign[depth, i if i != j else m - 1]
-                ranked[d] = ranked[depth]
                 free ^= one << np.uint64(a)
                 num_active[d] = 0
                 for i in range(num_active[depth]):
