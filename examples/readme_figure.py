@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from reproduction.image_results import Truth, rule_orders, truth_of
-from taskorder.plots.style import ROLES, settings
+from taskorder.plots.style import ROLES, style_settings
 from taskorder.runs.archive import load_archive
 from taskorder.runs.store import Store
 
@@ -50,7 +50,7 @@ def read(path: str) -> list[Truth]:
 
 def draw(truth: Truth, dataset: str) -> Figure:
     """Accuracy of every order as a bar from the mean order, the bars of the rules in color."""
-    with settings():
+    with style_settings():
         figure = Figure(figsize=(9.2, 4.3), layout="constrained")
         axes = figure.add_subplot()
         ranked = np.argsort(truth.accuracy, kind="stable")

@@ -10,12 +10,12 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from taskorder import chain, final_error, solve
-from taskorder.plots.style import ROLES, settings
+from taskorder.plots.style import ROLES, style_settings
 
 similarity = chain(5, 0.7)
 errors = np.sort([final_error(similarity, order) for order in itertools.permutations(range(5))])
 
-with settings():
+with style_settings():
     figure = Figure(figsize=(6.4, 3.2), layout="constrained")
     axes = figure.add_subplot(xlabel="order, from best to worst", ylabel="predicted error", yscale="log")
     axes.plot(errors, color="#999999")

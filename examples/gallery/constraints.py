@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from taskorder import demo_similarity, solve
-from taskorder.plots.style import settings
+from taskorder.plots.style import style_settings
 
 similarity, names = demo_similarity()
 similarity, names = similarity[:8, :8], names[:8]
@@ -24,7 +24,7 @@ first, second = np.unravel_index(np.argmax(price), price.shape)
 print(f"best order of 8 tasks: error {free.error:.4f}")
 print(f"free of charge: {(price < 1e-6).sum() - 8} of 56 pairs")
 print(f"dearest: {names[first]} before {names[second]}, {price[first, second]:.0f} % more error")
-with settings():
+with style_settings():
     figure = Figure(figsize=(6.0, 4.2), layout="constrained")
     axes = figure.add_subplot(ylabel="this task ...", xlabel="... before this task")
     image = axes.imshow(price, cmap="Blues")

@@ -9,14 +9,14 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from taskorder import demo_similarity, final_error, solve
-from taskorder.plots.style import ROLES, settings
+from taskorder.plots.style import ROLES, style_settings
 
 similarity, names = demo_similarity()
 progress = np.linspace(0.05, 1, 39)
 rng = np.random.default_rng(0)
 random_orders = [rng.permutation(len(names)) for _ in range(200)]
 by_chance = np.array([np.mean([final_error(similarity, o, progress=p) for o in random_orders]) for p in progress])
-with settings():
+with style_settings():
     figure = Figure(figsize=(6.4, 3.2), layout="constrained")
     axes = figure.add_subplot(xlabel="progress: share of its error that a task loses in training")
     axes.set(ylabel="error / random order", yscale="log")

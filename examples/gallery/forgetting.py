@@ -9,10 +9,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from taskorder import demo_similarity, solve
-from taskorder.plots.style import settings
+from taskorder.plots.style import style_settings
 
 similarity, names = demo_similarity()
-with settings():
+with style_settings():
     figure = Figure(figsize=(7.2, 3.4), layout="constrained")
     panels = figure.subplots(1, 2, sharey=True)
     for axes, rule in zip(panels, ("optimal", "core-to-periphery"), strict=True):

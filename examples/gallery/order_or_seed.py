@@ -14,7 +14,7 @@ from sklearn.neural_network import MLPClassifier
 
 from taskorder import Task
 from taskorder.learners import SklearnLearner, learn_orders
-from taskorder.plots.style import settings
+from taskorder.plots.style import style_settings
 
 images, labels = load_digits(return_X_y=True)
 tasks = []
@@ -39,7 +39,7 @@ if len(sys.argv) > 2:
 table = 100 * accuracy.mean(axis=2)
 table = table[np.argsort(table.mean(axis=1))]
 print(f"accuracy {table.mean():.1f} %, from {table.min():.1f} to {table.max():.1f}")
-with settings():
+with style_settings():
     figure = Figure(figsize=(6.4, 3.2), layout="constrained")
     axes = figure.add_subplot(xlabel="order, from worst to best", ylabel="accuracy, %")
     axes.plot(table, ".", color="#0072B2", alpha=0.6)

@@ -13,7 +13,7 @@ from sklearn.linear_model import SGDClassifier
 
 from taskorder import Task, plan
 from taskorder.learners import SklearnLearner, learn_orders
-from taskorder.plots.style import ROLES, settings
+from taskorder.plots.style import ROLES, style_settings
 
 images, labels = load_digits(return_X_y=True)
 images, test = images / 16, np.arange(len(labels)) % 3 == 0
@@ -33,7 +33,7 @@ print("plan: " + ", then ".join(found.named_order))
 print(found.confidence.summary().partition(" Verdict")[0])
 print(f"planned {planned:.1f} %, mean of all orders {everything.mean():.1f} %, best {everything.max():.1f} %; "
       f"{(everything > planned).sum()} of 120 orders are better")  # fmt: skip
-with settings():
+with style_settings():
     figure = Figure(figsize=(6.4, 3.2), layout="constrained")
     axes = figure.add_subplot(xlabel="test accuracy over all five tasks at the end, %", ylabel="orders")
     axes.hist(everything, bins=24, color=ROLES["background"].color, label="all 120 orders")

@@ -8,10 +8,10 @@ import sys
 from matplotlib.figure import Figure
 
 from taskorder import chain, solve, tree
-from taskorder.plots.style import CYCLE, settings
+from taskorder.plots.style import CYCLE, style_settings
 
 graphs = {"chain of 5": chain(5, 0.7), "tree of 7": tree(7, 0.6)}
-with settings():
+with style_settings():
     figure = Figure(figsize=(6.4, 3.2), layout="constrained")
     axes = figure.add_subplot(xlabel="visits beyond one each", ylabel="predicted error", yscale="log")
     for look, (name, similarity) in zip(CYCLE, graphs.items(), strict=False):

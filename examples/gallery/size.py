@@ -8,10 +8,10 @@ import sys
 from matplotlib.figure import Figure
 
 from taskorder import chain, expected_random_error, solve
-from taskorder.plots.style import ROLES, settings
+from taskorder.plots.style import ROLES, style_settings
 
 sizes = (3, 4, 5, 6, 7, 8, 10, 12, 15, 20)
-with settings():
+with style_settings():
     figure = Figure(figsize=(6.4, 3.2), layout="constrained")
     axes = figure.add_subplot(xlabel="tasks", ylabel="error / random order", xscale="log", yscale="log")
     for rule in ("periphery-to-core", "max-path", "optimal"):

@@ -65,7 +65,7 @@ def sampled_pairs(tasks: Sequence[int], num_pairs: int, rng: np.random.Generator
     """Ordered pairs, every task first and second about equally often.
 
     >>> sampled_pairs([0, 1, 2], 6, np.random.default_rng(0))
-    [(2, 0), (0, 1), (1, 2), (2, 1), (0, 2), (1, 0)]
+    [(2, 1), (0, 2), (1, 0), (2, 0), (0, 1), (1, 2)]
     """
     mixed = rng.permutation(np.asarray(tasks)).tolist()
     P = len(mixed)

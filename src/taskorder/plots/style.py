@@ -6,6 +6,7 @@ The colors are those of Okabe and Ito, and others far from them and from each ot
 from __future__ import annotations
 
 import itertools
+import logging
 from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -139,6 +140,8 @@ def category_colors(count: int) -> list[str]:
 
 def style_settings() -> AbstractContextManager[None]:
     """Matplotlib's defaults with our changes, for the length of a `with` block; the reader's own settings come back."""
+    # a list of fonts that cannot be kept is made again the next time: nothing that a person should read about
+    logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
     try:
         import matplotlib.style
     except ImportError:
