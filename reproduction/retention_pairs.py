@@ -73,8 +73,8 @@ class Cell:
 def run_batch(specs: Sequence[RunSpec]) -> list[dict[str, Any]]:
     """The knowledge of every task after single tasks and after pairs; the runs must agree in all but set and seed.
 
-    `single`: (checkpoints, P, P) after each of `steps` alone; `first`: (P, P) after `first_steps`; `pair`: (checkpoints,
-    pairs, P) after the second task, in the order of `PAIRS`.
+    `single`: (checkpoints, P, P) after each of `steps` alone; `first`: (P, P) after `first_steps`; `pair`:
+    (checkpoints, pairs, P) after the second task, in the order of `PAIRS`.
     """
     import jax
     import jax.numpy as jnp
