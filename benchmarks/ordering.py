@@ -220,17 +220,17 @@ def large(sizes_: tuple[int, ...] = (50, 200, 1000), limits: tuple[float, ...] =
     for name, make in LARGE.items():
         for size in sizes_:
             matrix, key = make(size), f"{name} P={size}"
-            plans = [solve(matrix, time_limit=limit) for limit in limits]
+            plans = [solve(matrix, time_limit=limit, retention=1) for limit in limits]
             known[key] = min([known.get(key, math.inf), *(plan.error for plan in plans)])
             rng = np.random.default_rng(0)
             orders = np.array([rng.permutation(size) for _ in range(30)])
             row = {"matrix": name, "P": size, "best known": known[key]}
             row["random mean"] = float(problem_of(matrix).errors(orders).mean()) / known[key]
             for rule in ("periphery-to-core", "max-path"):
-                row[rule] = solve(matrix, rule).error / known[key]
+                row[rule] = solve(matrix, rule, retention=1).error / known[key]
             for limit, plan in zip(limits, plans, strict=True):
                 row[f"{limit:g} s"] = plan.error / known[key]
-            row["bound/best"] = plans[-1].lower_bound / known[key]
+            row["bound/best"] = plans[-1].bound / known[key]
             rows.append(row)
     BEST_KNOWN.write_text(json.dumps(known, indent=1) + "\n")
     return rows
@@ -256,13 +256,13 @@ from taskorder.machine import one_blas_thread
 from taskorder.ordering.search import search
 size = int(sys.argv[1])
 matrix = factor(size, 0.3, 4 * size)
-solve(factor(12, 0.3, 48))
+solve(factor(12, 0.3, 48), retention=1)
 problem = problem_of(matrix)
 with one_blas_thread():
     start = time.perf_counter()
     order = search(problem, seed=0, clock=Clock(1e9), effort=1e-9)
     first = time.perf_counter() - start
-plan = solve(matrix, time_limit=10.0)
+plan = solve(matrix, time_limit=10.0, retention=1)
 print(json.dumps([first, problem.error(order) / plan.error, plan.seconds, plan.proven, peak_memory()]))
 """
 
@@ -289,7 +289,7 @@ def compilation() -> list[dict]:
         code = (
             "from time import perf_counter as now; from taskorder import solve, chain\n"
             "from instances import clusters, factor; from ordering import peak_memory\n"
-            f"for matrix in {matrices}: start = now(); solve(matrix, time_limit=10); print(now() - start)\n"
+            f"for matrix in {matrices}: start = now(); solve(matrix, time_limit=10, retention=1); print(now() - start)\n"
             "print(peak_memory())"
         )
         with tempfile.TemporaryDirectory() as cache:

@@ -12,7 +12,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from taskorder import compare, demo_similarity
-from taskorder.ordering.compare import random_errors
+from taskorder.ordering.compare import random_paths
 from taskorder.ordering.solver_input import solver_input
 
 COLORS = {"optimal": "#0072B2", "periphery-to-core": "#009E73", "max-path": "#E69F00", "worst": "#D55E00"}
@@ -21,15 +21,15 @@ COLORS = {"optimal": "#0072B2", "periphery-to-core": "#009E73", "max-path": "#E6
 def main(path: str) -> None:
     """Draw the errors of 50,000 random orders with a line for each rule."""
     similarity, names = demo_similarity()
-    result = compare(similarity, names=names)
-    errors, _ = random_errors(solver_input(similarity).problem(), 50_000, 0)
+    result = compare(similarity, names=names, retention=1)
+    errors = random_paths(solver_input(similarity, retention=1).problem(), 50_000, 0)[0][:, -1]
     figure, axes = plt.subplots(figsize=(8, 3.2), layout="constrained")
     axes.hist(errors, bins=np.linspace(0, result.worst, 120), color="0.8", label="50,000 random orders")
     top = axes.get_ylim()[1]
     for score in result.scores:
         if score.rule in COLORS:
-            label = f"{score.rule}: {score.error:.3f}" + (" (proven)" if score.proven else "")
-            axes.axvline(score.error, color=COLORS[score.rule], lw=2, label=label)
+            label = f"{score.rule}: {score.value:.3f}" + (" (proven)" if score.proven else "")
+            axes.axvline(score.value, color=COLORS[score.rule], lw=2, label=label)
     axes.set(
         xlabel="error after the last of 12 tasks (sum over tasks; 12 before learning)",
         ylabel="number of orders",

@@ -14,11 +14,11 @@ def table(size, mean=0.5):
 """
 PARTS = (
     # proofs by listing, by meeting in the middle and by branch and bound, with one and with several output dimensions
-    START + "for size in (7, 9, 12): solve(table(size)); solve(table(size), 'worst')\n"
-    "for size in (7, 9): solve(table(size), output=table(size))\n"
+    START + "for size in (7, 9, 12): solve(table(size), retention=1); solve(table(size), 'worst', retention=1)\n"
+    "for size in (7, 9): solve(table(size), output=table(size), retention=1)\n"
     "solve(table(6), visits=8)",
     # searches, and the rules that follow paths
-    START + "for size in (9, 23, 70): compare(table(size), time_limit=1)",
+    START + "for size in (9, 23, 70): compare(table(size), time_limit=1, retention=1)",
 )
 
 if __name__ == "__main__":

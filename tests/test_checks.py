@@ -24,11 +24,11 @@ def test_numbers_and_what_is_none():
         (lambda: chain(HUGE, 0.5), r"`num_tasks` must be at most 2\*\*53"),
         (lambda: chain(3, "0.5"), "`a` must be a similarity"),
         (lambda: chain(3, HUGE), "`a` must be a similarity"),
-        (lambda: solve([[1, HUGE], [HUGE, 1]]), "`similarity` must be a square table of numbers"),
-        (lambda: solve(C, weights=[1, HUGE, 1]), "`weights` must be 3 numbers"),
-        (lambda: solve(C, first=True), r"`first` must list task indices, got \[True\]"),
-        (lambda: solve(C, seed=False), "`seed` must be a nonnegative integer, got False"),
-        (lambda: solve(C, time_limit="3"), "`time_limit` must be a positive number"),
+        (lambda: solve([[1, HUGE], [HUGE, 1]], retention=1), "`similarity` must be a square table of numbers"),
+        (lambda: solve(C, weights=[1, HUGE, 1], retention=1), "`weights` must be 3 numbers"),
+        (lambda: solve(C, first=True, retention=1), r"`first` must list task indices, got \[True\]"),
+        (lambda: solve(C, seed=False, retention=1), "`seed` must be a nonnegative integer, got False"),
+        (lambda: solve(C, time_limit="3", retention=1), "`time_limit` must be a positive number"),
         (lambda: final_error(C, [True, False, 2]), "`order` must list task indices"),
         (lambda: simulate(C, [0, 1, 2], steps=HUGE), r"`steps` must be at most 2\*\*53"),
         (lambda: simulate(C, [0, 1, 2], learning_rate=HUGE), "`learning_rate` must be above 0 and below"),
@@ -44,4 +44,4 @@ def test_odd_numbers_are_refused_by_name(call, message):
 
 
 def test_no_limit_on_time_is_larger_than_any():
-    assert solve(C, time_limit=HUGE).options["time_limit"] is None
+    assert solve(C, time_limit=HUGE, retention=1).options["time_limit"] is None

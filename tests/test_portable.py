@@ -12,7 +12,7 @@ from taskorder import __version__, solve
 from taskorder.portable import SCHEMA, PortableOrder
 
 TABLE = [[1, 0.2, 0.6], [0.2, 1, 0.1], [0.6, 0.1, 1]]
-PLAN = solve(TABLE, names=["cats", "cars", "dogs"], seed=5)
+PLAN = solve(TABLE, names=["cats", "cars", "dogs"], seed=5, retention=1)
 GROUPS = {"cats": [0, 1], "cars": [4, 5], "dogs": [2, 3]}
 
 
@@ -35,7 +35,7 @@ def test_a_plan_keeps_all_that_others_need():
 
 
 def test_tasks_already_learned_come_first_in_the_class_order():
-    plan = solve(TABLE, names=["cats", "cars", "dogs"], learned=["dogs"])
+    plan = solve(TABLE, names=["cats", "cars", "dogs"], learned=["dogs"], retention=1)
     made = PortableOrder.from_plan(plan, class_groups=list(GROUPS.values()))
     assert made.learned == (2,)
     assert made.sequence == (2, *plan.order)

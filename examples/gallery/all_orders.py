@@ -20,7 +20,7 @@ with style_settings():
     axes = figure.add_subplot(xlabel="order, from best to worst", ylabel="predicted error", yscale="log")
     axes.plot(errors, color="#999999")
     for rule in ("optimal", "max-path", "periphery-to-core", "core-to-periphery", "min-path"):
-        plan = solve(similarity, rule)
+        plan = solve(similarity, rule, retention=1)
         rank = int(np.searchsorted(errors, plan.error - 1e-9))
         axes.plot(rank, plan.error, ROLES[rule].mark, color=ROLES[rule].color, label=rule, markersize=8)
         print(f"{rule:18} {''.join(plan.named_order)}  error {plan.error:.4f}  better orders: {rank} of 120")

@@ -13,11 +13,11 @@ from taskorder.plots.style import style_settings
 
 similarity, names = demo_similarity()
 similarity, names = similarity[:8, :8], names[:8]
-free = solve(similarity, names=names)
+free = solve(similarity, names=names, retention=1)
 price = np.zeros((8, 8))
 for first in range(8):
     for second in set(range(8)) - {first}:
-        forced = solve(similarity, before=[(first, second)])
+        forced = solve(similarity, before=[(first, second)], retention=1)
         price[first, second] = 100 * (forced.error / free.error - 1)
 
 first, second = np.unravel_index(np.argmax(price), price.shape)

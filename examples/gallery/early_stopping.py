@@ -22,7 +22,7 @@ with style_settings():
     axes.set(ylabel="error / random order", yscale="log")
     curves = {}
     for rule in ("periphery-to-core", "core-to-periphery", "optimal"):
-        order = solve(similarity, rule).order
+        order = solve(similarity, rule, retention=1).order
         curves[rule] = np.array([final_error(similarity, order, progress=p) for p in progress]) / by_chance
         axes.plot(progress, curves[rule], color=ROLES[rule].color, label=rule)
         print(f"{rule:18} {curves[rule][0]:.2f} at progress 0.05, {curves[rule][-1]:.2f} at convergence")

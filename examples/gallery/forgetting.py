@@ -16,7 +16,7 @@ with style_settings():
     figure = Figure(figsize=(7.2, 3.4), layout="constrained")
     panels = figure.subplots(1, 2, sharey=True)
     for axes, rule in zip(panels, ("optimal", "core-to-periphery"), strict=True):
-        plan = solve(similarity, rule, names=names)
+        plan = solve(similarity, rule, names=names, retention=1)
         path = np.array(plan.error_path)[1:]  # row s: errors of all tasks after step s + 1
         learned = np.array([[task in plan.order[: step + 1] for task in plan.order] for step in range(len(path))])
         shown = np.where(learned, path[:, plan.order], np.nan)

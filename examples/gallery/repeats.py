@@ -15,7 +15,7 @@ with style_settings():
     figure = Figure(figsize=(6.4, 3.2), layout="constrained")
     axes = figure.add_subplot(xlabel="visits beyond one each", ylabel="predicted error", yscale="log")
     for look, (name, similarity) in zip(CYCLE, graphs.items(), strict=False):
-        plans = [solve(similarity, visits=len(similarity) + extra, time_limit=60) for extra in range(4)]
+        plans = [solve(similarity, visits=len(similarity) + extra, time_limit=60, retention=1) for extra in range(4)]
         axes.plot([plan.error for plan in plans], color=look.color, marker=look.mark, label=name)
         print(f"{name:10} {' '.join(f'{plan.error:.4f}' for plan in plans)}  {''.join(plans[1].named_order)}")
     axes.set_xticks(range(4))

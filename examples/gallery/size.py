@@ -18,7 +18,7 @@ with style_settings():
         ratios = []
         for size in sizes:
             similarity = chain(size, 0.8)
-            ratios.append(solve(similarity, rule).error / expected_random_error(similarity).mean)
+            ratios.append(solve(similarity, rule, retention=1).error / expected_random_error(similarity).mean)
         axes.plot(sizes, ratios, color=ROLES[rule].color, marker=ROLES[rule].mark, label=rule)
         print(f"{rule:18}" + " ".join(f"{size}:{ratio:.2f}" for size, ratio in zip(sizes, ratios, strict=True)))
     axes.axhline(1, color=ROLES["reference"].color, linewidth=1)

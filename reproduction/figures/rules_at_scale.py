@@ -262,7 +262,7 @@ def _run_theory(family: str, level: float, num_tasks: int, seed: int, time_limit
 
 
 def _plan(C: Floats, rule: str, time_limit: float) -> Plan:
-    return solve(C, rule, time_limit=time_limit if rule == "optimal" else RULE_SECONDS, repair=False)
+    return solve(C, rule, time_limit=time_limit if rule == "optimal" else RULE_SECONDS, repair=False, retention=1)
 
 
 def _orders(plan: Plan) -> list[tuple[int, ...]]:

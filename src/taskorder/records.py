@@ -103,7 +103,7 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Plan:
-    """An order to learn tasks in, the error to expect, and where the order comes from.
+    """An order to learn tasks in, what will be known in the end, and where the order comes from.
 
     `solve` and `plan` return it; `to_json` and `from_json` write and read it.
 
@@ -111,8 +111,8 @@ class Plan:
     --------
     >>> from taskorder import solve
     >>> plan = solve([[1, 0.2, 0.6], [0.2, 1, 0.1], [0.6, 0.1, 1]], names=["cats", "cars", "dogs"])
-    >>> plan.named_order, round(plan.error, 4), plan.proven
-    (('cars', 'dogs', 'cats'), 0.0445, True)
+    >>> plan.named_order, round(plan.score, 4), plan.proven
+    (('cars', 'dogs', 'cats'), 0.7225, True)
     >>> Plan.from_json(plan.to_json()) == plan
     True
     """
@@ -122,16 +122,32 @@ class Plan:
     names: tuple[str, ...]
     """Names of all P tasks, by task index (not by position in the order)."""
     error: float
-    """Sum over tasks (times weights) of the error after the last step."""
+    """Sum over tasks (times weights) of the error, (1 - knowledge)^2, after the last step."""
     task_errors: tuple[float, ...]
     """Final error of each task, by task index, without weights."""
     error_path: tuple[tuple[float, ...], ...]
-    """Row s is every task's error after s steps of `order`; row 0 is before the first step."""
+    """Row s is every task's error after s steps of `order`; row 0 is before the first step. Empty where the objective
+    is the score."""
     rule: str
-    lower_bound: float | None = None
-    """No allowed order has a smaller error than this (for rule `worst`: an upper bound); None if unknown."""
+    objective: str = "error"
+    """What the rule `optimal` optimizes and `bound` is about: score (as large as possible) or error (as small)."""
+    score: float | None = None
+    """Weighted mean knowledge after the last step; None where the tasks have an output similarity."""
+    knowledge: tuple[float, ...] = ()
+    """Final knowledge of each task, by task index: 0 is chance, 1 is perfect."""
+    knowledge_path: tuple[tuple[float, ...], ...] = ()
+    """As `error_path`, for knowledge; empty where the objective is the error."""
+    retention: float = 1.0
+    """Share of its knowledge that the learner keeps when it learns the next task; of several, their mean."""
+    task_retention: tuple[float, ...] = ()
+    """One for each task, where they differ."""
+    table: str = "similarity"
+    """What the prediction was computed on, and how it was made."""
+    bound: float | None = None
+    """No allowed order has a larger score or a smaller error than this (for rule `worst`: the other way round); None
+    if unknown."""
     proven: bool = False
-    """True only when the search proved that no allowed order is better (for `worst`: higher)."""
+    """True only when the search proved that no allowed order is better (for `worst`: worse) in the model."""
     seconds: float = 0.0
     options: Mapping[str, Any] = field(default_factory=dict)
     """The options this plan was made with, as plain JSON values."""
@@ -155,15 +171,28 @@ class Plan:
         return tuple(self.names[i] for i in self.order)
 
     @property
+    def value(self) -> float:
+        """The score or the error, whichever is the objective."""
+        return self.error if self.score is None or self.objective == "error" else self.score
+
+    @property
     def gap(self) -> float | None:
-        """Relative distance between error and bound: 0.02 means the optimum is at most 2 % better."""
-        if self.lower_bound is None:
+        """Distance between value and bound, relative to the larger: 0.02 means the optimum is at most 2 % better."""
+        if self.bound is None:
             return None
-        top = max(self.error, self.lower_bound)
-        return abs(self.error - self.lower_bound) / top if top > 0 else 0.0
+        top = max(abs(self.value), abs(self.bound))
+        return abs(self.value - self.bound) / top if top > 0 else 0.0
+
+    @property
+    def keeps(self) -> str:
+        """The retention in words."""
+        if self.task_retention:
+            low, high = min(self.task_retention), max(self.task_retention)
+            return f"keeps {100 * low:.3g} to {100 * high:.3g} % of what it knew when the next task is learned"
+        return f"keeps {100 * self.retention:.3g} % of what it knew when the next task is learned"
 
     def summary(self) -> str:
-        """The order, its error and rule, whether it is proven, and what to know about it, one line each.
+        """The order, what to expect of it, its rule and proof, and what to know about it, one line each.
 
         >>> from taskorder import solve
         >>> print(solve([[1, 0.5], [0.5, 1]]).summary().splitlines()[0])
@@ -171,13 +200,14 @@ class Plan:
         """
         lines = [
             f"order   {' -> '.join(self.named_order)}",
-            f"error   {self.error:.6g} ({self._sum()} after the last step)",
+            self._expectation(),
+            f"learner {self.keeps}",
             f"rule    {self.rule}",
             f"proof   {self._proof()}",
             f"time    {self.seconds:.3g} s",
         ]
         if self.expected is not None:
-            lines.append(f"score   {self.expected:.4f} in rehearsal on the pilot")
+            lines.append(f"pilot   {self.expected:.4f} in rehearsal")
         if self.regret is not None:
             lines.append(f"regret  {self.regret:.6g} more error than if no task had been learned yet")
         if self.confidence is not None:
@@ -185,20 +215,26 @@ class Plan:
         lines += [f"warning {warning.text}" for warning in self.warnings]
         return "\n".join([*lines, *(f"note    {note}" for note in self.notes)])
 
-    def _sum(self) -> str:
-        if len(self.names) == 1:
-            return "of the only task"
-        return f"{'weighted ' if self.options.get('weights') else ''}sum over {len(self.names)} tasks"
+    def _expectation(self) -> str:
+        """What to expect in the end: the mean knowledge, or the sum of errors."""
+        weighted = "weighted " if self.options.get("weights") else ""
+        if self.objective == "score":
+            mean = "of the only task" if len(self.names) == 1 else f"{weighted}mean over {len(self.names)} tasks"
+            return f"score   {self.value:.4f} (predicted knowledge after the last step, {mean}: 0 is chance, 1 perfect)"
+        total = "of the only task" if len(self.names) == 1 else f"{weighted}sum over {len(self.names)} tasks"
+        return f"error   {self.error:.6g} ({total} after the last step)"
 
     def _proof(self) -> str:
-        extreme = "higher" if self.rule == "worst" else "better"
+        extreme = "worse" if self.rule == "worst" else "better"
         if self.proven:
-            return f"proven: no allowed order is {extreme}"
-        if self.lower_bound is None:
+            return f"proven in the model: no allowed order is {extreme}"
+        if self.bound is None:
             searched = self.rule in ("optimal", "worst")
-            return "not proven; no bound known" if searched else "none: this rule does not minimize the error"
-        bound = "upper" if self.rule == "worst" else "lower"
-        return f"not proven; {bound} bound {self.lower_bound:.6g}, gap {100 * (self.gap or 0.0):.3g} %"
+            return (
+                "not proven; no bound known" if searched else f"none: this rule does not optimize the {self.objective}"
+            )
+        side = "upper" if (self.rule == "worst") == (self.objective == "error") else "lower"
+        return f"not proven; {side} bound {self.bound:.6g}, gap {100 * (self.gap or 0.0):.3g} %"
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """Lossless JSON text; `Plan.from_json` gives back an equal plan."""
@@ -234,29 +270,55 @@ class RuleScore:
 
     rule: str
     order: tuple[int, ...]
-    error: float
+    value: float
+    """Score or error, as the objective of the comparison says."""
     quantile: float
-    """Share of random orders with a smaller error (ties count half): 0 is best, 0.5 is typical, 1 is worst."""
+    """Share of random orders that are better (ties count half): 0 is best, 0.5 is typical, 1 is worst."""
     proven: bool = False
     complete: bool = True
     """False when the time limit cut the rule's own search short."""
 
 
 @dataclass(frozen=True)
+class AtRetention:
+    """The best order and the rules at another retention."""
+
+    retention: float
+    objective: str
+    order: tuple[int, ...]
+    """The best order found."""
+    value: float
+    """Its score or error."""
+    random_mean: float
+    shares: Mapping[str, float]
+    """For each rule the share of the best order's lead over a random order that it earns; negative is worse than
+    random."""
+
+
+@dataclass(frozen=True)
+class BestOrder:
+    """An order and the range of retentions in which no other is better by more than 0.1 % of its lead."""
+
+    low: float
+    high: float
+    order: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Comparison:
-    """Every rule on one similarity matrix, beside random orders; `compare` returns it.
+    """Every rule on one table, beside random orders; `compare` returns it.
 
     Examples
     --------
     >>> from taskorder import chain, compare
     >>> comparison = compare(chain(4, 0.6))
     >>> comparison.scores[0].rule, comparison.random_count, round(comparison.random_mean, 3)
-    ('optimal', 24, 0.215)
+    ('optimal', 24, 0.71)
     """
 
     names: tuple[str, ...]
     scores: tuple[RuleScore, ...]
-    """Best error first."""
+    """Best first."""
     random_mean: float
     random_sem: float
     """Standard error of `random_mean`; 0 when every allowed order was listed."""
@@ -268,6 +330,13 @@ class Comparison:
     worst: float
     verdict: str
     """A plain sentence on whether order matters here."""
+    objective: str = "error"
+    """What is compared: score (more is better) or error (less is better)."""
+    retention: float = 1.0
+    at_retention: tuple[AtRetention, ...] = ()
+    """The best order and the rules for learners that keep less or more."""
+    best_orders: tuple[BestOrder, ...] = ()
+    """Where the best order changes with the retention."""
     notes: tuple[str, ...] = ()
 
     def to_json(self, *, indent: int | None = 2) -> str:

@@ -157,7 +157,7 @@ def test_upload_of_a_matrix_that_needs_repair(open_page):
     body = json.dumps({"names": ["x", "y", "z"], "similarity": [[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]]})
     page.set_input_files("input[type=file]", {"name": "t.json", "mimeType": "text/json", "buffer": body.encode()})
     expect(page.locator("#source")).to_contain_text("repaired to the nearest correlation matrix")
-    plan = solve(json.loads(body)["similarity"], "periphery-to-core")
+    plan = solve(json.loads(body)["similarity"], "periphery-to-core", retention=1)
     page.click("[data-rule=periphery-to-core]")
     expect(page.locator("#detail")).to_contain_text("order periphery-to-core")
     assert order(page) == list(plan.order)
@@ -172,7 +172,7 @@ def test_two_tabs_do_not_meet(load):
     expect_order(two, range(4))
     two.click("#optimal")
     one.click("#optimal")
-    expect(one.locator("#error")).to_have_text(shown(solve(chain(5, 0.7)).error))
+    expect(one.locator("#error")).to_have_text(shown(solve(chain(5, 0.7), retention=1).error))
     expect(two.locator("#sentence")).to_contain_text("proven")
 
 

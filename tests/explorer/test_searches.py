@@ -80,7 +80,7 @@ def test_a_stopped_search_gives_the_best_it_has(server, client):
 
 def test_a_reader_that_never_came_frees_its_place():
     searches = Searches()
-    response = SearchResponse(searches, searches.begin(), lambda watch: solve(chain(3, 0.5), watch=watch))
+    response = SearchResponse(searches, searches.begin(), lambda watch: solve(chain(3, 0.5), watch=watch, retention=1))
 
     async def receive():
         return {"type": "http.disconnect"}

@@ -262,7 +262,7 @@ def rehearsal(path: Path) -> object:
     from taskorder.records import Plan
     from taskorder.report.pilot import read_rehearsal, rehearsed_orders
 
-    plan = Plan.from_json(solve(TABLE, names=NAMES).to_json())
+    plan = Plan.from_json(solve(TABLE, names=NAMES, retention=1).to_json())
     return rehearsed_orders(plan, read_rehearsal(path, plan))
 
 

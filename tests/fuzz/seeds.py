@@ -91,8 +91,8 @@ def specs() -> list[bytes]:
 
 @cache
 def plans() -> list[bytes]:
-    plan = solve(TABLE, names=NAMES, before=[("cats", "dogs")], weights=[1, 2, 1])
-    return [plan.to_json().encode(), solve(TABLE, "worst", learned=["A"]).to_json(indent=None).encode()]
+    plan = solve(TABLE, names=NAMES, before=[("cats", "dogs")], weights=[1, 2, 1], retention=1)
+    return [plan.to_json().encode(), solve(TABLE, "worst", learned=["A"], retention=1).to_json(indent=None).encode()]
 
 
 @cache
@@ -104,7 +104,7 @@ def transfer_tables() -> list[bytes]:
 
 @cache
 def orders() -> list[bytes]:
-    plan = solve(TABLE, names=NAMES)
+    plan = solve(TABLE, names=NAMES, retention=1)
     groups = {"cats": [0, 1], "dogs": [4, 5], "red cars": [2, 3]}
     names = ("tabby", "lion", "vw", "bmw", "poodle", "husky", "none")
     portable = PortableOrder.from_plan(plan, class_groups=groups, class_names=names, training_seeds=[1, 2])

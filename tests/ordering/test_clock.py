@@ -100,7 +100,7 @@ def test_threads_of_a_fresh_process_may_all_solve():
         "from concurrent.futures import ThreadPoolExecutor\n"
         "from taskorder import chain, solve\n"
         "with ThreadPoolExecutor(4) as threads:\n"
-        "    plans = list(threads.map(lambda P: solve(chain(P, 0.8)), (9, 10, 9, 10)))\n"
+        "    plans = list(threads.map(lambda P: solve(chain(P, 0.8), retention=1), (9, 10, 9, 10)))\n"
         "print([plan.proven for plan in plans])\n"
     )
     for _ in range(2):

@@ -16,7 +16,7 @@ from .questions import correlation, questions
 
 
 def problem_of(similarity, **options):
-    return solver_input(similarity, **options).problem()
+    return solver_input(similarity, **options, retention=1).problem()
 
 
 def feasible(problem):

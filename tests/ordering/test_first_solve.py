@@ -13,9 +13,9 @@ import json
 from instances import factor
 from ordering import peak_memory, proof_of
 from taskorder import leaves, solve
-large = solve(factor(1000, 0.3, 501), time_limit=None)
+large = solve(factor(1000, 0.3, 501), time_limit=None, retention=1)
 peak = peak_memory()
-search = solve(factor(70, 0.3, 36), time_limit=None)
+search = solve(factor(70, 0.3, 36), time_limit=None, retention=1)
 proof = proof_of(leaves(21, 0.8))
 errors = [found.error.hex() for found in (large, search, proof)]
 print(json.dumps([peak, errors, large.order, search.order, list(map(int, proof.order)), proof.nodes]))

@@ -39,7 +39,7 @@ def prism(a):
 @pytest.mark.parametrize("make", [cube, torus, prism])
 def test_symmetric_problems_are_solved_exactly(make, a, sign):
     options = dict.fromkeys(["output", "weights", "names", "first", "last"])
-    problem = solver_input(make(a), **options).problem()
+    problem = solver_input(make(a), **options, retention=1).problem()
     posed = problem if sign > 0 else problem.negated()
     errors = all_errors(posed)
     proof = prove(posed, np.arange(posed.size), Clock(60))

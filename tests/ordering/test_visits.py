@@ -35,7 +35,7 @@ def best_sequence(similarity, budget, learned=(), before=(), first=None, last=No
 def test_a_visit_budget_equals_enumeration(question, extra):
     similarity, options = question
     budget = len(similarity) - len(options["learned"]) + extra
-    plan = solve(similarity, visits=budget, **options)
+    plan = solve(similarity, visits=budget, **options, retention=1)
     assert plan.proven
     scale = np.sum(options.get("weights", np.ones(len(similarity))))
     assert plan.error == pytest.approx(best_sequence(similarity, budget, **options), rel=1e-8, abs=1e-11 * scale)
@@ -51,11 +51,11 @@ def test_the_exchange_for_large_budgets_is_allowed_and_never_below_the_truth(que
     truth = best_sequence(similarity, budget, **options)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(visits, "MAX_CHOICES", 0)
-        plan = solve(similarity, visits=budget, **options)
+        plan = solve(similarity, visits=budget, **options, retention=1)
     rounding = 1e-11 * np.sum(options.get("weights", np.ones(len(similarity))))
     assert not plan.proven or plan.error <= rounding
-    assert truth - rounding <= plan.error <= solve(similarity, **options).error + rounding
-    assert 0 <= plan.lower_bound <= truth + rounding
+    assert truth - rounding <= plan.error <= solve(similarity, **options, retention=1).error + rounding
+    assert 0 <= plan.bound <= truth + rounding
     met = {task: plan.order.index(task) for task in set(plan.order)}
     assert all(a in options["learned"] or met[a] < met[b] for a, b in options.get("before", ()))
     assert options.get("first") in (None, plan.order[0])
@@ -65,7 +65,7 @@ def test_the_exchange_for_large_budgets_is_allowed_and_never_below_the_truth(que
 def test_insertion_errors_equal_full_evaluation():
     similarity, output = correlation(6, 1), correlation(6, 2)
     weights = np.arange(1.0, 7.0) / 6  # solver input has its weights relative to the largest
-    inputs = solver_input(similarity, output=output, weights=weights, learned=[3])
+    inputs = solver_input(similarity, output=output, weights=weights, learned=[3], retention=1)
     sequence = np.array([0, 5, 1, 5, 2, 4])
     errors = visits.insertion_errors(inputs, sequence)
     assert errors.shape == (7, 6)
@@ -76,18 +76,18 @@ def test_insertion_errors_equal_full_evaluation():
 
 def test_more_visits_never_hurt_and_the_plan_says_where_they_pay():
     similarity = chain(5, 0.7)
-    errors = [solve(similarity, visits=budget).error for budget in range(5, 9)]
+    errors = [solve(similarity, visits=budget, retention=1).error for budget in range(5, 9)]
     assert errors == sorted(errors, reverse=True)
     assert errors[3] < 0.5 * errors[0]
-    assert any("visited again: " in note for note in solve(similarity, visits=7).notes)
+    assert any("visited again: " in note for note in solve(similarity, visits=7, retention=1).notes)
     note = "no task is visited again; 3 of the 5 visits are used, no further visit can help"
-    assert solve(np.eye(3), visits=5).notes == (note,)
+    assert solve(np.eye(3), visits=5, retention=1).notes == (note,)
 
 
 @pytest.mark.parametrize("learned", [(), (2,)])
 @pytest.mark.parametrize("budget", [5, 6])
 def test_the_note_names_the_tasks_that_are_visited_again(learned, budget):
-    plan = solve(correlation(4, 0), visits=budget, learned=learned)
+    plan = solve(correlation(4, 0), visits=budget, learned=learned, retention=1)
     again = {task for task in plan.order if plan.order.count(task) > 1 or task in learned}
     assert plan.notes == (f"visited again: {', '.join(plan.names[task] for task in sorted(again))}",)
     assert len(again) < 4
@@ -95,28 +95,28 @@ def test_the_note_names_the_tasks_that_are_visited_again(learned, budget):
 
 @pytest.mark.slow("time")
 def test_large_budgets_stay_within_the_time_limit():
-    plan = solve(correlation(40, 0), visits=60, time_limit=3)
+    plan = solve(correlation(40, 0), visits=60, time_limit=3, retention=1)
     assert plan.seconds < 8
-    assert plan.error < solve(correlation(40, 0), time_limit=1).error
+    assert plan.error < solve(correlation(40, 0), time_limit=1, retention=1).error
 
 
 @pytest.mark.parametrize("limits", [{"first": 0, "last": 0}, {"last": 0, "before": [(0, 1)]}])
 @pytest.mark.parametrize("budget", [5, 6])
 def test_a_task_may_come_early_and_last_when_it_may_be_visited_twice(limits, budget):
     similarity = correlation(4, 3)
-    plan = solve(similarity, visits=budget, **limits)
+    plan = solve(similarity, visits=budget, **limits, retention=1)
     assert plan.proven
     assert plan.error == pytest.approx(best_sequence(similarity, budget, **limits), rel=1e-8)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(visits, "MAX_CHOICES", 0)
-        assert solve(similarity, visits=budget, **limits).error >= plan.error - 1e-9
+        assert solve(similarity, visits=budget, **limits, retention=1).error >= plan.error - 1e-9
     with pytest.raises(ValueError, match=r"`last` must not|`first` and `last` must be different"):
-        solve(similarity, visits=4, **limits)
+        solve(similarity, visits=4, **limits, retention=1)
 
 
 def test_a_large_budget_for_the_worst_order_has_no_bound_but_a_plan():
-    plan = solve(chain(6, 0.5), "worst", visits=14, time_limit=2)
-    assert plan.lower_bound is None
+    plan = solve(chain(6, 0.5), "worst", visits=14, time_limit=2, retention=1)
+    assert plan.bound is None
     assert type(plan).from_json(plan.to_json()) == plan
     assert "no bound known" in plan.summary()
 
@@ -124,7 +124,7 @@ def test_a_large_budget_for_the_worst_order_has_no_bound_but_a_plan():
 @pytest.mark.parametrize("visits_", [2, 2.5, "many"])
 def test_a_budget_below_one_visit_a_task_is_refused(visits_):
     with pytest.raises(ValueError, match="`visits` must be at least 4"):
-        solve(chain(4, 0.5), visits=visits_)
+        solve(chain(4, 0.5), visits=visits_, retention=1)
 
 
 def test_choices_that_tie_to_rounding_are_a_proof():
@@ -134,15 +134,15 @@ def test_choices_that_tie_to_rounding_are_a_proof():
         [0.31839671113355794, 1.0, 0.9423725775811013],
         [0.27958511818491105, 0.9423725775811013, 1.0],
     ]
-    plan = solve(np.ones((3, 3)), output=output, visits=4)
+    plan = solve(np.ones((3, 3)), output=output, visits=4, retention=1)
     assert plan.proven
-    assert plan.lower_bound == plan.error
+    assert plan.bound == plan.error
 
 
 @pytest.mark.parametrize("rule", ["optimal", "worst"])
 def test_the_only_open_task_may_be_first_and_last_with_visits_between(rule):
     matrix = correlation(3, 1)
-    plan = solve(matrix, rule, learned=[1, 2], first=0, last=0, visits=3)
+    plan = solve(matrix, rule, learned=[1, 2], first=0, last=0, visits=3, retention=1)
     sign = 1 if rule == "optimal" else -1
     best = min(sign * final_error(matrix, [1, 2, *way]) for way in [(0,), (0, 1, 0), (0, 2, 0)])
     assert plan.proven
@@ -152,6 +152,6 @@ def test_the_only_open_task_may_be_first_and_last_with_visits_between(rule):
 @pytest.mark.parametrize("options", [{"first": 0}, {"before": [(0, 1)]}])
 def test_random_visits_make_room_for_a_task_that_must_come_twice(options):
     for seed in range(20):
-        order = solve(correlation(4, 0), "random", last=0, visits=5, seed=seed, **options).order
+        order = solve(correlation(4, 0), "random", last=0, visits=5, seed=seed, **options, retention=1).order
         assert sorted(order) == [0, 0, 1, 2, 3]
         assert order[-1] == 0

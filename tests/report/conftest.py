@@ -31,7 +31,7 @@ def make_page(make_correlation):
 
     def make(num_tasks, names=None, *, matrix=True, time_limit=2.0, **options):
         similarity = make_correlation(num_tasks, 3)
-        plan = solve(similarity, names=names, time_limit=time_limit, **options)
+        plan = solve(similarity, names=names, time_limit=time_limit, **options, retention=1)
         numbers = plan_numbers(plan, similarity if matrix else None, time_limit=time_limit)
         return page_html(plan_page(numbers, "A title", "a file"), "taskorder report a"), numbers
 

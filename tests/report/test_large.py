@@ -20,7 +20,7 @@ def test_two_thousand_tasks_with_long_names():
     ends, totals = rng.random(P), np.linspace(P, 1.0, P + 1)
     plan = Plan(order, names, 1.0, tuple(ends.tolist()), (), "optimal", similarity_digest="0" * 64)
     # searching at this size takes long; what counts here is the amount of numbers
-    small = compare(np.eye(2))
+    small = compare(np.eye(2), retention=1)
     table = np.clip(rng.standard_normal((P, P)), -1, 1)
     around = Surroundings(
         comparison=small,

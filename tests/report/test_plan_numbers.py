@@ -19,16 +19,16 @@ def without_seconds(record):
 @pytest.mark.parametrize("num_tasks", [1, 2, 5, 9])
 def test_records_are_those_of_plan_and_compare(make_correlation, num_tasks):
     C = make_correlation(num_tasks, 0)
-    found = json.loads(json.dumps(plan_numbers(solve(C), C, time_limit=60.0).to_dict()))
+    found = json.loads(json.dumps(plan_numbers(solve(C, retention=1), C, time_limit=60.0).to_dict()))
     found["plan"].pop("seconds")
-    assert found["plan"] == without_seconds(solve(C))
-    assert found["comparison"] == json.loads(compare(C, time_limit=60.0).to_json())
+    assert found["plan"] == without_seconds(solve(C, retention=1))
+    assert found["comparison"] == json.loads(compare(C, time_limit=60.0, retention=1, retentions=[]).to_json())
     assert found["left_out"] == []
 
 
 def test_totals_before_and_after(make_correlation):
     C, weights = make_correlation(6, 1), [1.0, 2.0, 1.0, 0.5, 1.0, 3.0]
-    plan = solve(C, weights=weights, learned=["B"], first="D")
+    plan = solve(C, weights=weights, learned=["B"], first="D", retention=1)
     numbers = plan_numbers(plan, C)
     path = error_path(C, [1, *plan.order])[1:]
     np.testing.assert_allclose(numbers.totals, path @ weights)
@@ -42,22 +42,22 @@ def test_totals_before_and_after(make_correlation):
 @pytest.mark.parametrize("num_tasks", [6, 12])
 def test_random_orders_are_those_of_compare(make_correlation, num_tasks):
     C = make_correlation(num_tasks, 2)
-    around = plan_numbers(solve(C, weights=[2.0] * num_tasks), C).around
+    around = plan_numbers(solve(C, weights=[2.0] * num_tasks, retention=1), C).around
     assert around.random_errors.mean() == pytest.approx(around.comparison.random_mean, rel=1e-12)
     assert len(around.random_errors) == around.comparison.random_count
     assert (np.diff(around.band, axis=0) >= 0).all()
     np.testing.assert_allclose(around.band[:, 0], 2.0 * num_tasks)
     np.testing.assert_allclose(around.band[2, -1], np.median(around.random_errors))
     for score in around.comparison.scores:
-        assert around.rivals[score.rule][-1] == pytest.approx(score.error)
-        ties = np.isclose(around.random_errors, score.error, rtol=1e-9, atol=0).mean()
-        assert around.share_better(score.error) == pytest.approx(score.quantile - ties / 2)
-    assert around.share_better(around.comparison.scores[0].error) == 0  # the best order, which is proven
+        assert around.rivals[score.rule][-1] == pytest.approx(score.value)
+        ties = np.isclose(around.random_errors, score.value, rtol=1e-9, atol=0).mean()
+        assert around.share_better(score.value) == pytest.approx(score.quantile - ties / 2)
+    assert around.share_better(around.comparison.scores[0].value) == 0  # the best order, which is proven
 
 
 def test_slopes_are_taken_at_the_plan_with_its_options(make_correlation):
     C, weights = make_correlation(5, 4), np.array([1.0, 2.0, 3.0, 4.0, 5.0])
-    plan = solve(C, weights=weights, learned=[2], visits=6)
+    plan = solve(C, weights=weights, learned=[2], visits=6, retention=1)
     slopes = plan_numbers(plan, C).around.slopes
     step = np.zeros_like(C)
     step[0, 3] = step[3, 0] = 1e-5
@@ -67,19 +67,19 @@ def test_slopes_are_taken_at_the_plan_with_its_options(make_correlation):
 
 
 def test_a_plan_alone_has_no_surroundings(make_correlation):
-    numbers = plan_numbers(solve(make_correlation(4, 0)))
+    numbers = plan_numbers(solve(make_correlation(4, 0), retention=1))
     assert numbers.around is None
     assert "comparison" not in numbers.to_dict()
 
 
 def test_another_matrix_is_refused(make_correlation):
     with pytest.raises(ValueError, match="`similarity` must be the matrix that the plan was made from"):
-        plan_numbers(solve(make_correlation(4, 0)), make_correlation(4, 1))
+        plan_numbers(solve(make_correlation(4, 0), retention=1), make_correlation(4, 1))
 
 
 def test_large_tables_are_left_out_and_said_to_be(make_correlation):
     C = make_correlation(130, 0)
-    plan = solve(C, "periphery-to-core")
+    plan = solve(C, "periphery-to-core", retention=1)
     found = plan_numbers(plan, C, time_limit=1.0).to_dict()
     assert found["similarity"] is None
     assert {"plan.error_path", "similarity", "pair_derivatives"} <= set(found["left_out"])
@@ -98,5 +98,5 @@ def test_names_are_cut_only_where_they_are_too_long():
 
 def test_a_plan_may_be_read_from_older_json(make_correlation):
     C = make_correlation(4, 0)
-    plan = dataclasses.replace(solve(C), options={})
+    plan = dataclasses.replace(solve(C, retention=1), options={})
     assert plan_numbers(plan, C).around.comparison.scores[0].rule in ("optimal", "periphery-to-core")

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from taskorder.checks import Floats
 
 FILES = """\
-FILE is a P x P table of similarities, 1 on the diagonal, of at most 2000 tasks:
-CSV, TSV or semicolons (with or without a header row and a name column), JSON,
-NPY or NPZ; - reads standard input. Decimal commas are read between semicolons
-or tabs. Tasks are called by their names in FILE, else A, B, C, ...
-(T01, T02, ... past 26 tasks). The first run on 9 or more tasks compiles
-numerical kernels (about 35 s) and caches them.
+FILE is a P x P table of at most 2000 tasks: a transfer table (row: the task
+that was learned, column: the task that is tested; 1 is perfect, 0 is chance),
+or a similarity (symmetric, 1 on the diagonal). CSV, TSV or semicolons (with or
+without a header row and a name column), JSON, NPY or NPZ; - reads standard
+input. Decimal commas are read between semicolons or tabs. Tasks are called by
+their names in FILE, else A, B, C, ... (T01, T02, ... past 26 tasks).
 """
 
 TABLE_KINDS = """
@@ -27,9 +27,19 @@ that has learned the task of the row does on the task of the column:
   --losses    losses; --chance is the loss with shuffled labels
   --ratios    loss ratios: losses over chance losses, where 0 is perfect
   --accuracy  accuracies from 0 to 1; --chance is the accuracy of guessing
-similarity = 1 - (sqrt(ratio from A to B) + sqrt(ratio from B to A)) / 2, where
-an accuracy stands for the loss 1 - accuracy. Rows and columns list the tasks in
-the same order.
+They become knowledge, 1 - ratio, where an accuracy stands for the loss
+1 - accuracy; each direction takes a quarter from the other one. With
+--retention 1 they become the similarity of the paper,
+1 - (sqrt(ratio from A to B) + sqrt(ratio from B to A)) / 2.
+Rows and columns list the tasks in the same order.
+"""
+
+RETENTION = """
+The retention is the share of its knowledge that the learner keeps when it
+learns the next task: about 0.1 for a plain network, more with replay or a head
+a task; 0 means that only the last task counts, 1 is the theory of the paper,
+which keeps everything. `taskorder plan` measures it. One number, one a task
+(0.1,0.1,0.3), or by name (A=0.1,B=0.3,C=0.1).
 """
 
 
@@ -76,7 +86,7 @@ def with_option_names(message: str, names: Mapping[str, str]) -> str:
 
 def add_table(parser: argparse.ArgumentParser) -> None:
     """The arguments that name the tables."""
-    parser.add_argument("file", nargs="?", metavar="FILE", help="the similarity table; see below")
+    parser.add_argument("file", nargs="?", metavar="FILE", help="the table; see below")
     parser.add_argument(
         "--demo", action="store_true", help="use the table that ships with taskorder: 12 CIFAR-100 tasks"
     )
@@ -118,6 +128,14 @@ def add_constraints(parser: argparse.ArgumentParser) -> None:
     add("--learned", metavar="A,B", help="tasks already learned, in that order; quote names with commas: '\"a,b\",c'")
 
 
+def add_law(parser: argparse.ArgumentParser) -> None:
+    """The options that say which law the learner follows."""
+    add = parser.add_argument
+    add("--retention", metavar="D", help="share of its knowledge that the learner keeps at the next task (0.13)")
+    add("--objective", metavar="O", help="score: mean knowledge; error: sum of (1 - knowledge)^2 (score; 1: error)")
+    add("--kind", metavar="K", help="what FILE holds: similarity or transfer (told by its symmetry)")
+
+
 def add_repair(parser: argparse.ArgumentParser) -> None:
     """The option that refuses a table that is no correlation matrix."""
     parser.add_argument(
@@ -134,10 +152,15 @@ def seconds(text: str) -> float | None:
 
 
 def read_problem(args: argparse.Namespace) -> tuple[Floats, dict[str, Any], tuple[str, ...]]:
-    """The similarity, the other arguments of `solve` and `compare`, and notes on where the similarity comes from."""
-    table, names, output = read_tables(args)
-    similarity, notes = similarity_of(args, table, names)
+    """The table, the other arguments of `solve` and `compare`, and notes on where the table comes from."""
+    given, names, output = read_tables(args)
+    retention = retention_of(args.retention)
+    table, notes = table_of(args, given, names, similarity=retention == 1)
+    made = any(getattr(args, name) for name in TABLE_OPTIONS)
     options: dict[str, Any] = {
+        "retention": retention,
+        "objective": args.objective,
+        "kind": args.kind or (("similarity" if retention == 1 else "transfer") if made else None),
         "names": names,
         "output": output,
         **constraints_of(args, names),
@@ -145,12 +168,37 @@ def read_problem(args: argparse.Namespace) -> tuple[Floats, dict[str, Any], tupl
         "seed": args.seed,
         "repair": args.repair,
     }
-    return similarity, options, notes
+    return table, options, notes
 
 
-def similarity_of(args: argparse.Namespace, table: Floats, names: tuple[str, ...]) -> tuple[Floats, tuple[str, ...]]:
-    """The similarity in FILE, or computed from its losses, loss ratios or accuracies, and notes on that."""
-    from taskorder.checks import unit_diagonal
+def retention_of(text: str | None) -> float | list[float] | dict[str, float] | None:
+    """The value of --retention: one number, one a task, or NAME=NUMBER for each.
+
+    >>> retention_of("0.1"), retention_of("A=0.1,B=0.3"), retention_of("0.1, 0.3")
+    (0.1, {'A': 0.1, 'B': 0.3}, [0.1, 0.3])
+    """
+    if text is None:
+        return None
+    from taskorder.tables.separated import split_names
+
+    parts = split_names(text, "retention")
+    try:
+        if all("=" in part for part in parts) and parts:
+            pairs = [part.rpartition("=") for part in parts]
+            return {name.strip(): float(number) for name, _, number in pairs}
+        numbers = [float(part) for part in parts]
+    except ValueError:
+        numbers = []
+    if not numbers:
+        raise ValueError(f"`retention` must be a number in [0, 1], one a task, or A=0.1,B=0.3, got {text!r}.")
+    return numbers[0] if len(numbers) == 1 else numbers
+
+
+def table_of(
+    args: argparse.Namespace, table: Floats, names: tuple[str, ...], *, similarity: bool
+) -> tuple[Floats, tuple[str, ...]]:
+    """The table in FILE, or computed from its losses, loss ratios or accuracies, and notes on that."""
+    from taskorder.tables.knowledge import transfer_table
     from taskorder.tables.loss_ratios import (
         clip_similarity,
         loss_ratios,
@@ -162,12 +210,6 @@ def similarity_of(args: argparse.Namespace, table: Floats, names: tuple[str, ...
     if args.chance is not None and kind not in ("losses", "accuracy"):
         raise ValueError("`--chance` must come with --losses or --accuracy, got neither.")
     if kind is None:
-        try:
-            unit_diagonal(table)
-        except ValueError as problem:
-            raise ValueError(
-                f"{problem} For losses, loss ratios or accuracies use --losses, --ratios or --accuracy."
-            ) from None
         return table, ()
     if args.demo:
         raise ValueError(f"`--{kind}` must come with a FILE, got --demo, which is a table of similarities.")
@@ -180,11 +222,14 @@ def similarity_of(args: argparse.Namespace, table: Floats, names: tuple[str, ...
         ratios = table
     else:
         ratios = (loss_ratios if kind == "losses" else loss_ratios_from_accuracy)(table, _chance(args, names))
-    similarity, raised = clip_similarity(similarity_from_loss_ratios(ratios))
-    notes = [f"similarity from the {'loss ratios' if kind == 'ratios' else kind} in the file"]
+    source = "loss ratios" if kind == "ratios" else kind
+    if not similarity:
+        return transfer_table(1 - ratios), (f"knowledge from the {source} in the file",)
+    paper, raised = clip_similarity(similarity_from_loss_ratios(ratios))
+    notes = [f"similarity from the {source} in the file"]
     if raised:
         notes.append(f"{raised} pair{'s' if raised > 1 else ''} of tasks with similarity below -1: taken as -1")
-    return similarity, tuple(notes)
+    return paper, tuple(notes)
 
 
 def _chance(args: argparse.Namespace, names: tuple[str, ...]) -> Floats:

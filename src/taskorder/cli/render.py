@@ -23,20 +23,26 @@ Row = Sequence[str | Text]
 
 
 def plan_table(plan: Plan, weights: Sequence[float], width: int | None = None) -> Table:
-    """One row a step: the task, the (weighted) error of all tasks after it, and what its own error is in the end.
+    """One row a step: the task, the (weighted) mean knowledge or sum of errors of all tasks after it, and what is known
+    of it in the end.
 
     Where `width` characters are too few, long names go on over several lines; nothing is cut.
     """
-    totals = np.asarray(plan.error_path) @ np.asarray(weights, dtype=np.float64)
+    importance = np.asarray(weights, dtype=np.float64)
+    if plan.objective == "score":
+        totals, own = np.asarray(plan.knowledge_path) @ importance / importance.sum(), plan.knowledge
+    else:
+        totals, own = np.asarray(plan.error_path) @ importance, plan.task_errors
     learned = plan.options.get("learned") or ()
     rows = [("", "after the learned tasks" if learned else "before training", f"{totals[0]:.4f}", "")]
     rows += [
-        (str(step), plan.names[task], f"{totals[step]:.4f}", f"{plan.task_errors[task]:.4f}")
+        (str(step), plan.names[task], f"{totals[step]:.4f}", f"{own[task]:.4f}")
         for step, task in enumerate(plan.order, start=1)
     ]
-    headers = ["step", "task", "total error after it", "own error at the end"]
+    whole, single = ("mean knowledge", "known") if plan.objective == "score" else ("total error", "own error")
+    headers = ["step", "task", f"{whole} after it", f"{single} at the end"]
     if width is not None and _total(_widths([headers, *rows])) > width:
-        headers[2:] = "total error\nafter it", "own error\nat the end"
+        headers[2:] = f"{whole}\nafter it", f"{single}\nat the end"
     return folded_table(headers, rows, "task", width)
 
 
@@ -47,12 +53,13 @@ def plan_lines(plan: Plan) -> list[str]:
 
 def comparison_table(result: Comparison, width: int) -> Table:
     """One row a rule, best first, with the mean of random orders in its place; `width` characters where possible."""
-    scored = [(score.error, _score_row(score, result), score.order) for score in result.scores]
+    sign = -1 if result.objective == "score" else 1
+    scored = [(sign * score.value, _score_row(score, result), score.order) for score in result.scores]
     mean = Text("mean over orders" if result.random_exact else "mean of random", style="italic")
-    mean_row: Row = mean, f"{result.random_mean:.5g}", ratio(result.random_mean, result.best), ""
-    scored.append((result.random_mean, mean_row, ()))
+    mean_row: Row = mean, f"{result.random_mean:.5g}", share_of_lead(result.random_mean, result), ""
+    scored.append((sign * result.random_mean, mean_row, ()))
     scored.sort(key=lambda entry: entry[0])
-    headers = ["rule", "error", "x best", "percentile"]
+    headers = ["rule", result.objective, "of lead", "percentile"]
     rows = [row for _, row, _ in scored]
     if width < ORDERS_FROM:
         return folded_table(headers, rows, "rule", width)
@@ -70,7 +77,21 @@ def comparison_lines(result: Comparison, width: int) -> list[str]:
     spread = f"{which}: mean {result.random_mean:.6g}, standard deviation {result.random_std:.3g}"
     if not result.random_exact:
         spread += f", standard error of the mean {result.random_sem:.2g}"
-    return [*lines, spread, *(f"note: {note}" for note in result.notes), result.verdict]
+    return [*lines, spread, *_other_retentions(result), *(f"note: {note}" for note in result.notes), result.verdict]
+
+
+def _other_retentions(result: Comparison) -> list[str]:
+    """How the rules fare with learners that keep less or more, and where the best order changes."""
+    lines = []
+    for other in result.at_retention:
+        shares = ", ".join(f"{rule} {100 * share:.0f} %" for rule, share in other.shares.items())
+        lines.append(f"retention {other.retention:g}: of the lead of the best order over a random one, {shares}")
+    if len(result.best_orders) > 1:
+        starts = ", ".join(f"{part.low:g}" for part in result.best_orders[1:])
+        lines.append(f"the best order changes at a retention of about {starts}")
+    elif result.best_orders:
+        lines.append("one order is the best at every retention")
+    return lines
 
 
 def simulation_table(result: Simulation, width: int | None) -> Table:
@@ -112,13 +133,11 @@ def _stops_early(result: Simulation) -> bool:
     return abs(result.stopped_form - result.closed_form) > 0.005 * max(result.closed_form, 1e-4)
 
 
-def ratio(error: float, best: float) -> str:
-    """How many times the best error; a dash where the best is zero.
-
-    >>> ratio(0.3, 0.2), ratio(0.3, 0.0)
-    ('1.50', '-')
-    """
-    return f"{error / best:.2f}" if best > 1e-12 else "-"
+def share_of_lead(value: float, result: Comparison) -> str:
+    """The share of the best order's lead over a random one; a dash where there is no lead."""
+    lead = result.best - result.random_mean
+    total = max(abs(result.best), abs(result.random_mean))
+    return f"{100 * (value - result.random_mean) / lead:.0f} %" if abs(lead) > 1e-12 * total else "-"
 
 
 def short_order(names: Sequence[str], order: Sequence[int], width: int) -> str:
@@ -148,7 +167,7 @@ def short_order(names: Sequence[str], order: Sequence[int], width: int) -> str:
 def _score_row(score: RuleScore, result: Comparison) -> Row:
     state = " (proven)" if score.proven else "" if score.complete else " (unfinished)"
     name = Text(score.rule + state, style="bold" if score.rule == "optimal" else "")
-    return name, f"{score.error:.5g}", ratio(score.error, result.best), f"{100 * score.quantile:.1f} %"
+    return name, f"{score.value:.5g}", share_of_lead(score.value, result), f"{100 * score.quantile:.1f} %"
 
 
 def plain_table(headers: Sequence[str], rows: Sequence[Row], left: Sequence[str]) -> Table:

@@ -14,6 +14,7 @@ from taskorder.cli.options import (
     TABLE_OPTIONS,
     add_audit,
     add_constraints,
+    add_law,
     add_output_similarity,
     add_repair,
     add_table_kind,
@@ -58,7 +59,7 @@ example:
 """
 
 MATRIX_ONLY = (
-    "rule", "weights", "before", "first", "last", "learned", "visits", "seed", "repair", "output",
+    "rule", "retention", "objective", "kind", "weights", "before", "first", "last", "learned", "visits", "seed", "repair", "output",
     *TABLE_OPTIONS, "chance",
 )  # fmt: skip
 """Options that a plan or a store has decided already."""
@@ -87,6 +88,7 @@ def add(commands: Any) -> None:
     add_audit(parser)
     add_table_kind(parser)
     option("--rule", default="optimal", help="how to choose the order (optimal); see: taskorder solve --help")
+    add_law(parser)
     add_constraints(parser)
     option("--visits", type=int, metavar="K", help="visit K times in all, each task at least once")
     add_output_similarity(parser)
@@ -164,7 +166,7 @@ def _of_plan(source: ReportInput, args: argparse.Namespace, watcher: Watcher) ->
     from taskorder.tables.reading import read_similarity
 
     similarity = None if args.similarity_file is None else read_similarity(args.similarity_file)[0]
-    numbers = plan_numbers(plan, similarity, time_limit=args.time_limit, watch=watcher)
+    numbers = plan_numbers(plan, table, time_limit=args.time_limit, watch=watcher)
     said = source.name if similarity is None else f"{source.name}, with the matrix {args.similarity_file}"
     return plan_page(numbers, args.title or _title(source.name, len(plan.names)), said)
 
@@ -178,7 +180,7 @@ def _of_pilot(source: ReportInput, args: argparse.Namespace, watcher: Watcher) -
     from taskorder.report.plan_page import plan_page
 
     plan, similarity, rehearsed = read_pilot(source.path)
-    numbers = plan_numbers(plan, similarity, time_limit=args.time_limit, watch=watcher)
+    numbers = plan_numbers(plan, table, time_limit=args.time_limit, watch=watcher)
     title = args.title or f"The order of {len(plan.names)} tasks, from a pilot"
     return plan_page(numbers, title, f"the pilot in {source.name}", rehearsed)
 
@@ -223,10 +225,10 @@ def _of_matrix(source: ReportInput | None, args: argparse.Namespace, watcher: Wa
     from taskorder.report.plan_page import plan_page
 
     file = None if source is None else source.stream()
-    similarity, options, notes = read_problem(argparse.Namespace(**{**vars(args), "file": file}))
-    plan = solve(similarity, args.rule, visits=args.visits, watch=watcher, **options)
+    table, options, notes = read_problem(argparse.Namespace(**{**vars(args), "file": file}))
+    plan = solve(table, args.rule, visits=args.visits, watch=watcher, **options)
     plan = replace(plan, notes=(*notes, *plan.notes))
-    numbers = plan_numbers(plan, similarity, time_limit=args.time_limit, watch=watcher)
+    numbers = plan_numbers(plan, table, time_limit=args.time_limit, watch=watcher)
     name = "the demo matrix: transfer between 12 CIFAR-100 tasks" if source is None else source.name
     title = "12 CIFAR-100 tasks" if source is None else _title(source.name, len(plan.names))
     return plan_page(numbers, args.title or title, name)

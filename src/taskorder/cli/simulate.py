@@ -100,7 +100,7 @@ def _order(
 
         plan = solve(
             similarity, args.rule or "optimal", output=output, names=names, seed=args.seed, repair=args.repair,
-            time_limit=10.0,
+            time_limit=10.0, retention=1,
         )  # fmt: skip
         proven = ", proven" if plan.proven else ""
         return list(plan.named_order), (f"order chosen by the rule {plan.rule}{proven}",)

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from taskorder.cli.options import (
     FILES,
+    RETENTION,
     TABLE_KINDS,
     add_constraints,
+    add_law,
     add_repair,
     add_table,
     add_table_kind,
@@ -31,20 +33,23 @@ PIPE_WIDTH = 160
 SOLVE_EPILOG = (
     FILES
     + TABLE_KINDS
+    + RETENTION
     + """
 rules:
-  optimal            least error in the end, proven where time allows
+  optimal            most knowledge in the end, proven where time allows
+  row-sums           least outgoing transfer first
   periphery-to-core  least typical task first
   core-to-periphery  most typical task first
   max-path           neighbors as dissimilar as possible
   min-path           neighbors as similar as possible
   first-order        minimizes the paper's perturbation objective
-  greedy             at each step the task that leaves the least error now
+  greedy             at each step the task that leaves the most knowledge now
   random             a random order
-  worst              most error in the end, to see the stakes
+  worst              least knowledge in the end, to see the stakes
 
 example:
   taskorder solve similarity.csv --before cats:dogs --weights cats=2
+  taskorder solve transfer.csv --retention 0.1
   taskorder solve losses.csv --losses --chance chance.csv
   taskorder solve --demo
 """
@@ -52,10 +57,12 @@ example:
 COMPARE_EPILOG = (
     FILES
     + TABLE_KINDS
+    + RETENTION
     + """
 columns:
-  x best      error as a multiple of the smallest error found
-  percentile  share of random orders with a smaller error, ties counted half
+  score       mean knowledge in the end (with --retention 1 the error)
+  of lead     share of the best order's lead over a random order
+  percentile  share of random orders that are better, ties counted half
               (a mid-rank): 0 % is best, 50 % is typical, 100 % is worst
 The rules are explained in: taskorder solve --help
 
@@ -70,8 +77,8 @@ def add(commands: Any) -> None:
     """Add both commands to the parser."""
     solve = commands.add_parser(
         "solve",
-        help="find an order from a table of similarities",
-        description="Find an order from a table of similarities.",
+        help="find an order from a transfer table or similarities",
+        description="Find an order from a transfer table or similarities.",
         epilog=SOLVE_EPILOG,
     )
     compare = commands.add_parser(
@@ -96,6 +103,7 @@ def _shared_options(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add_table(parser)
     add_table_kind(parser)
+    add_law(parser)
     add_constraints(parser)
     add("--time-limit", type=seconds, default=10.0, metavar="SECONDS", help="stop searching after this (10; or none)")
     add("--seed", type=int, default=0, metavar="N", help="random seed (0); the same seed gives the same answer")
@@ -105,7 +113,7 @@ def _shared_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> tuple[int, str]:
     """The exit code and what to print."""
-    similarity, options, notes = read_problem(args)
+    table, options, notes = read_problem(args)
     from taskorder.cli.progress import Watcher
 
     # numbers of different rules make no sense in one line
@@ -114,11 +122,11 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
         if args.command == "solve":
             from taskorder.ordering.solve import solve
 
-            result: Plan | Comparison = solve(similarity, args.rule, visits=args.visits, watch=watcher, **options)
+            result: Plan | Comparison = solve(table, args.rule, visits=args.visits, watch=watcher, **options)
         else:
             from taskorder.ordering.compare import compare
 
-            result = compare(similarity, num_random=args.num_random, watch=watcher, **options)
+            result = compare(table, num_random=args.num_random, watch=watcher, **options)
     result = replace(result, notes=(*notes, *result.notes))
     if watcher.interrupted:
         say("interrupted; this is the best found so far")

@@ -101,7 +101,7 @@ def report_of(body: Payload, watch: Watch) -> str:
 
     data = body.get("plan")
     plan = plan_of_order(body) if data is None else plan_of(data, "plan")
-    similarity = checks.square_matrix(inputs_of(body)["similarity"])
+    similarity = checks.square_matrix(inputs_of(body)["table"])
     numbers = plan_numbers(plan, similarity, time_limit=REPORT_SECONDS, watch=watch)
     source = str(body.get("source", "the explorer"))[:200]
     page = plan_page(numbers, f"{len(plan.names)} tasks from {source}", f"{source}, in the explorer")
@@ -114,8 +114,9 @@ def inputs_of(body: Payload) -> Payload:
     if not isinstance(similarity, list):
         raise ValueError(f"`similarity` must be a list of rows, got {type(similarity).__name__}.")
     _few_enough(len(similarity), "similarity")
-    keys = ("similarity", "names", "before", "first", "last", "learned", "weights")
-    return {key: body[key] for key in keys if body.get(key) is not None}
+    keys = ("names", "before", "first", "last", "learned", "weights")
+    given = {key: body[key] for key in keys if body.get(key) is not None}
+    return {"table": similarity, "retention": body.get("retention", 1.0), **given}
 
 
 def parse(data: bytes) -> Payload:

@@ -25,8 +25,8 @@ MOST_PAIRWISE = 14
 def similarity_orders(similarity: ArrayLike) -> dict[str, Orders]:
     """By rule: its order, or both of its orders, on a similarity matrix that need not be a correlation matrix."""
     table = np.clip(square_matrix(similarity, "similarity"), -1.0, 1.0)  # estimates may fall below -1
-    single = {rule: (solve(table, rule).order,) for rule in ONE_ORDER}
-    double = {rule: solve(table, rule).order for rule in TWO_ORDERS}
+    single = {rule: (solve(table, rule, retention=1).order,) for rule in ONE_ORDER}
+    double = {rule: solve(table, rule, retention=1).order for rule in TWO_ORDERS}
     return {**single, **{rule: (order, order[::-1]) for rule, order in double.items()}}
 
 

@@ -1,25 +1,32 @@
-"""`compare`: every rule on one matrix, beside random orders."""
+"""`compare`: every rule on one table, beside random orders, and how they fare with learners that keep less or more."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from taskorder import checks
-from taskorder.checks import Floats
+from taskorder.checks import Floats, Ints
 from taskorder.constraints import TaskName
 from taskorder.ordering.clock import Clock, Watch
+from taskorder.ordering.law_problem import LawProblem
 from taskorder.ordering.listing import all_orders
 from taskorder.ordering.optimum import MAX_UNCOMPILED, allowed
 from taskorder.ordering.problem import Problem
 from taskorder.ordering.sampling import UNEVEN, is_uniform, random_orders
 from taskorder.ordering.solve import RULES
-from taskorder.ordering.solver_input import SolverInput, solver_input
-from taskorder.records import Comparison, RuleScore
+from taskorder.ordering.solver_input import SolverInput, solver_input, with_retention
+from taskorder.records import AtRetention, BestOrder, Comparison, RuleScore
+from taskorder.theory.law import checked_retention
 
+RETENTIONS = (0.1, 0.5, 1.0)
+"""A plain network, one with replay, and the paper's theory, about."""
+GRID = tuple(step / 20 for step in range(21))
+"""Retentions at which the best order is looked for, to see where it changes."""
 STATE = 20_000_000
 """Numbers of state held at once while random orders are evaluated."""
 STEPS = 400_000_000
@@ -27,8 +34,12 @@ STEPS = 400_000_000
 
 
 def compare(
-    similarity: ArrayLike,
+    table: ArrayLike,
     *,
+    retention: ArrayLike | Mapping[str, float] | None = None,
+    objective: str | None = None,
+    kind: str | None = None,
+    start: ArrayLike | None = None,
     output: ArrayLike | None = None,
     weights: ArrayLike | Mapping[str, float] | None = None,
     names: Sequence[str] | None = None,
@@ -40,21 +51,24 @@ def compare(
     seed: int = 0,
     repair: bool = True,
     num_random: int = 1000,
+    retentions: Iterable[float] = RETENTIONS,
     watch: Watch | None = None,
 ) -> Comparison:
-    """Every rule's error and its rank among random orders, the best, worst and mean, and whether order matters.
+    """Every rule's value and its rank among random orders, the best, worst and mean, and whether order matters.
 
     A rule that cannot use an output similarity or weights to choose its order is still scored under them.
 
     Parameters
     ----------
-    similarity, output, weights, names, before, first, last, learned, seed, repair, watch
+    table, retention, objective, kind, start, output, weights, names, before, first, last, learned, seed, repair, watch
         As in `solve`.
     time_limit
-        Seconds for all rules together.
+        Seconds for all rules together; the other retentions take as many again at most.
     num_random
         Random orders to compare with, fewer when P is in the hundreds. Up to 8 open tasks the random statistics come
         from every allowed order instead.
+    retentions
+        Other retentions at which the best order and the rules are shown; an empty list leaves them out.
 
     Returns
     -------
@@ -63,34 +77,47 @@ def compare(
     Examples
     --------
     >>> from taskorder import chain
-    >>> result = compare(chain(5, 0.7))
+    >>> result = compare(chain(5, 0.7), retention=1)
     >>> result.scores[0].rule, round(result.worst / result.best, 1)
     ('optimal', 13.3)
+    >>> for range_ in compare(chain(3, 0.7)).best_orders:
+    ...     print(f"{range_.low:g} to {range_.high:g}:", " ".join("ABC"[task] for task in range_.order))
+    0 to 0.95: A C B
+    1 to 1: A C B
     """
     count = checks.whole(num_random)
     if count is None or count < 2:
         raise ValueError(f"`num_random` must be an integer of at least 2, got {num_random!r}.")
+    others = [float(checked_retention(other, 1)[0]) for other in retentions]
     inputs = solver_input(
-        similarity, output=output, weights=weights, names=names, before=before, first=first, last=last,
-        learned=learned, seed=seed, repair=repair,
+        table, retention=retention, objective=objective, kind=kind, start=start, output=output, weights=weights,
+        names=names, before=before, first=first, last=last, learned=learned, seed=seed, repair=repair,
     )  # fmt: skip
-    return compare_input(inputs, count, time_limit, watch)[0]
+    comparison = compare_input(inputs, count, time_limit, watch)[0]
+    if not others or inputs.table.output is not None or inputs.constraints.num_open < 2:
+        return comparison
+    clock = Clock(checks.seconds_limit(time_limit), watch)
+    return replace(
+        comparison,
+        at_retention=tuple(filter(None, (at_retention(inputs, other, comparison, clock) for other in others))),
+        best_orders=best_orders(inputs, clock),
+    )
 
 
 def compare_input(
     inputs: SolverInput, num_random: int, time_limit: float | None, watch: Watch | None = None
 ) -> tuple[Comparison, Floats]:
-    """`compare` on checked input; also (orders, n + 1) the error after each step of the random orders it rests on."""
-    problem = inputs.problem()
+    """`compare` on checked input; also (orders, n + 1) the value after each step of the random orders it rests on."""
+    problem = inputs.any_problem()
+    sign = -1.0 if inputs.objective == "score" else 1.0
     paths, exact = random_paths(problem, num_random, inputs.seed)
-    errors = paths[:, -1]
-    clock = Clock(checks.seconds_limit(time_limit), watch, unit=inputs.unit)
+    values = paths[:, -1]
+    clock = Clock(checks.seconds_limit(time_limit), watch, unit=sign * inputs.unit)
     notes = [*inputs.table.notes]
     if not exact and not is_uniform(problem.precedes):
         notes.append(UNEVEN)
-    if not exact and len(errors) < num_random:
-        notes.append(f"{len(errors)} random orders instead of {num_random}: each takes O(P^2) steps")
-    positions = {int(task): position for position, task in enumerate(problem.tasks)}
+    if not exact and len(values) < num_random:
+        notes.append(f"{len(values)} random orders instead of {num_random}: each takes O(P^2) steps")
     scores = []
     for rule, choose in RULES.items():
         if rule == "random":
@@ -102,41 +129,95 @@ def compare_input(
         except ValueError as refusal:
             notes.append(f"{rule} is left out: {refusal}")
             continue
-        order = np.array([positions[int(task)] for task in chosen.order], np.int64)
-        error = max(0.0, problem.error(order))
-        rank, tasks = quantile(error, errors), tuple(chosen.order.tolist())
+        value = order_value(problem, chosen.order)
+        rank, tasks = quantile(sign * value, sign * values), tuple(chosen.order.tolist())
         complete = chosen.proven or not part.cut
-        scores.append(RuleScore(rule, tasks, inputs.unit * error, rank, chosen.proven, complete))
+        scores.append(RuleScore(rule, tasks, inputs.unit * value, rank, chosen.proven, complete))
         if rule in ("optimal", "worst") and not chosen.proven:
             notes.append(f"{rule} is the {'best' if rule == 'optimal' else 'worst'} found, not proven")
     cut = [score.rule for score in scores if not score.complete]
     if cut:
         reason = "by request" if clock.stopped else "at the time limit"
         notes.append(f"stopped {reason} before these were finished: {', '.join(cut)}")
-    scores.sort(key=lambda score: score.error)
-    paths = inputs.unit * np.maximum(paths, 0.0)
-    errors = paths[:, -1]
-    mean, std = float(errors.mean()), float(errors.std(ddof=0 if exact else 1))
-    best, worst = min(scores[0].error, float(errors.min())), max(scores[-1].error, float(errors.max()))
+    scores.sort(key=lambda score: sign * score.value)
+    paths = inputs.unit * (paths if inputs.objective == "score" else np.maximum(paths, 0.0))
+    values = paths[:, -1]
+    mean, std = float(values.mean()), float(values.std(ddof=0 if exact else 1))
+    best, worst = (sign * choose([sign * score.value for score in scores] + [float(choose(sign * values))])
+                   for choose in (min, max))  # fmt: skip
     comparison = Comparison(
         names=inputs.constraints.names,
         scores=tuple(scores),
         random_mean=mean,
-        random_sem=0.0 if exact else std / math.sqrt(len(errors)),
+        random_sem=0.0 if exact else std / math.sqrt(len(values)),
         random_std=std,
-        random_count=len(errors),
+        random_count=len(values),
         random_exact=exact,
         best=best,
         worst=worst,
-        verdict=_verdict(scores, best, mean, worst, inputs.unit * float(inputs.weights.sum())),
+        verdict=_verdict(scores, best, mean, worst, inputs),
+        objective=inputs.objective,
+        retention=1.0 if inputs.law is None else float(inputs.law.retention.mean()),
         notes=tuple(notes),
     )
     return comparison, paths
 
 
-def random_paths(problem: Problem, num_random: int, seed: int) -> tuple[Floats, bool]:
-    """The error after each step of every allowed order while that is cheap, else of seeded random ones; and which."""
-    n, size = problem.size, problem.r.size
+def order_value(problem: Problem | LawProblem, order: Ints) -> float:
+    """The value of an order of task indices."""
+    positions = {int(task): position for position, task in enumerate(problem.tasks)}
+    visits = np.array([positions[int(task)] for task in order], np.int64)
+    return max(0.0, problem.error(visits)) if isinstance(problem, Problem) else problem.value(visits)
+
+
+def at_retention(inputs: SolverInput, retention: float, comparison: Comparison, clock: Clock) -> AtRetention | None:
+    """The best order at another retention, and what the rules' orders earn there; None where it cannot be said."""
+    try:
+        other = with_retention(inputs, retention)
+    except ValueError:
+        return None  # a transfer table has no value in the paper's theory
+    problem, sign = other.any_problem(), -1.0 if other.objective == "score" else 1.0
+    order = _best_order(other, clock.share(0.3))
+    best, mean = order_value(problem, order), float(random_paths(problem, 200, inputs.seed)[0][:, -1].mean())
+    lead = sign * (mean - best)
+    shares = {
+        score.rule: sign * (mean - order_value(problem, np.array(score.order))) / lead if lead > 0 else 0.0
+        for score in comparison.scores
+        if score.rule not in ("optimal", "worst")
+    }
+    return AtRetention(retention, other.objective, tuple(order.tolist()), other.unit * best, other.unit * mean, shares)
+
+
+def best_orders(inputs: SolverInput, clock: Clock) -> tuple[BestOrder, ...]:
+    """Ranges of retention in which one order stays the best, but for 0.1 % of its lead over a random order."""
+    ranges: list[BestOrder] = []
+    for retention in GRID:
+        try:
+            other = with_retention(inputs, retention)
+        except ValueError:
+            continue
+        if clock.left <= 0:
+            break
+        problem, sign = other.any_problem(), -1.0 if other.objective == "score" else 1.0
+        order = _best_order(other, clock.share(0.2))
+        best, mean = order_value(problem, order), float(random_paths(problem, 100, inputs.seed)[0][:, -1].mean())
+        if ranges and sign * (order_value(problem, np.array(ranges[-1].order)) - best) <= 1e-3 * sign * (mean - best):
+            ranges[-1] = replace(ranges[-1], high=retention)
+        else:
+            ranges.append(BestOrder(retention, retention, tuple(order.tolist())))
+    return tuple(ranges)
+
+
+def _best_order(inputs: SolverInput, clock: Clock) -> Ints:
+    with clock.without_compilation():
+        return RULES["optimal"](inputs, clock).order
+
+
+def random_paths(problem: Problem | LawProblem, num_random: int, seed: int) -> tuple[Floats, bool]:
+    """The value after each step of every allowed order while that is cheap, else of seeded random ones; and which."""
+    n = problem.size
+    size = problem.r.size if isinstance(problem, Problem) else len(problem.start)
+    paths = problem.error_paths if isinstance(problem, Problem) else problem.value_paths
     exact = n <= MAX_UNCOMPILED
     if exact:
         orders = allowed(all_orders(n), problem.precedes)
@@ -144,34 +225,42 @@ def random_paths(problem: Problem, num_random: int, seed: int) -> tuple[Floats, 
         count = min(num_random, max(50, STEPS // (size * n)))
         orders = random_orders(problem.precedes, count, np.random.default_rng(seed))
     step = max(1, STATE // max(1, size))  # as many at a time as their states have room for
-    return np.concatenate([problem.error_paths(orders[i : i + step]) for i in range(0, len(orders), step)]), exact
+    return np.concatenate([paths(orders[i : i + step]) for i in range(0, len(orders), step)]), exact
 
 
-def quantile(error: float, errors: Floats) -> float:
-    """Share of random orders with a smaller error; ties count half."""
-    tie = 1e-9 * abs(error) + 1e-15
-    return float(((errors < error - tie).mean() + (errors <= error + tie).mean()) / 2)
+def quantile(cost: float, costs: Floats) -> float:
+    """Share of random orders with a smaller cost; ties count half."""
+    tie = 1e-9 * abs(cost) + 1e-15
+    return float(((costs < cost - tie).mean() + (costs <= cost + tie).mean()) / 2)
 
 
-def _verdict(scores: list[RuleScore], best: float, mean: float, worst: float, total: float) -> str:
-    """A plain sentence on whether order matters here; `total` is the error before learning."""
-    if worst - best <= 1e-9 * total:
-        return "Order does not matter here: every order ends with the same error."
-    gain = (mean - best) / mean
-    which = (
-        "the best order" if any(score.proven and score.error <= best for score in scores) else "the best order found"
-    )
-    size = f"{which} ends with {100 * gain:.0f} % less error than a random one ({best:.4g} against {mean:.4g})"
-    if gain < 0.05 or mean - best < 0.001 * total:
-        return f"Order hardly matters here: {size}."
+def _verdict(scores: list[RuleScore], best: float, mean: float, worst: float, inputs: SolverInput) -> str:
+    """A plain sentence on whether order matters here, in the model."""
+    by_score = inputs.objective == "score"
+    total = 1.0 if by_score else inputs.unit * float(inputs.weights.sum())  # the most there is to learn
+    if abs(worst - best) <= 1e-9 * total:
+        return f"Order does not matter here: every order ends with the same {inputs.objective}."
+    proven = any(score.proven and score.rule == "optimal" for score in scores)
+    which = "the best order" if proven else "the best order found"
+    gain = abs(mean - best)
+    if by_score:
+        size = f"{which} is predicted to end with {100 * gain:.1f} points more knowledge than a random one"
+        numbers, small = f"({100 * best:.1f} against {100 * mean:.1f} %)", gain < 0.01
+    else:
+        size = f"{which} ends with {100 * gain / mean:.0f} % less error than a random one"
+        numbers, small = f"({best:.4g} against {mean:.4g})", gain < 0.05 * mean or gain < 0.001 * total
+    if not by_score:
+        numbers += " in the paper's theory, where the learner keeps everything"
+    if small:
+        return f"Order hardly matters here: {size} {numbers}."
     usable = [score for score in scores if score.rule not in ("optimal", "worst")]
     if not all(score.complete for score in usable):
-        return f"Order matters here: {size}."
-    rule = min(usable, key=lambda score: score.error)
-    share = (mean - rule.error) / (mean - best)
+        return f"Order matters here: {size} {numbers}."
+    rule = (max if by_score else min)(usable, key=lambda score: score.value)
+    share = (mean - rule.value) / (mean - best)
     help_ = (
         f"{rule.rule} comes closest and earns {100 * share:.0f} % of that"
         if share > 0
         else "no simple rule beats random"
     )
-    return f"Order matters here: {size}; {help_}."
+    return f"Order matters here: {size} {numbers}; {help_}."

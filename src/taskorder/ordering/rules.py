@@ -1,4 +1,4 @@
-"""The ordering rules that need no search: by typicality and by the error now.
+"""The ordering rules that need no search: by typicality, by outgoing transfer, and by the error or score now.
 
 Each returns positions into the open tasks and obeys `precedes`: among the tasks that are allowed, the best key goes
 next. Equal keys (to 12 decimals) go by the smaller position.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from taskorder.checks import Bools, Floats, Ints
+from taskorder.ordering.law_problem import LawProblem
 from taskorder.ordering.problem import Problem
 
 DECIMALS = 12
@@ -40,6 +41,15 @@ def periphery_to_core(similarity: Floats, tasks: Ints, precedes: Bools) -> Ints:
 def core_to_periphery(similarity: Floats, tasks: Ints, precedes: Bools) -> Ints:
     """Most typical task first; the opposite of `periphery_to_core`."""
     return ascending(-typicality(similarity)[tasks], precedes)
+
+
+def row_sums(table: Floats, weights: Floats, tasks: Ints, precedes: Bools) -> Ints:
+    """Least outgoing transfer first: by the weighted sums of the rows, a task's own entry among them.
+
+    >>> row_sums(np.array([[1, .5], [.1, 1]]), np.ones(2), np.arange(2), np.zeros((2, 2), dtype=bool)).tolist()
+    [1, 0]
+    """
+    return ascending(np.round(table @ weights, DECIMALS)[tasks], precedes)
 
 
 def ascending(key: Floats, precedes: Bools) -> Ints:
@@ -78,4 +88,20 @@ def greedy(problem: Problem) -> Ints:
         h -= np.multiply.outer(v, problem.G[best])
         pending = pending - problem.precedes[best]
         pending[best] = -1
+    return order
+
+
+def greedy_by_law(problem: LawProblem) -> Ints:
+    """At each step the allowed visit that leaves the best score or the least error now."""
+    state, pending = problem.start, problem.precedes.sum(axis=0)
+    order = np.empty(problem.size, dtype=np.int64)
+    for step in range(problem.size):
+        allowed = np.flatnonzero(pending == 0)
+        kept = problem.retention[allowed, None] * state
+        own = kept[np.arange(len(allowed)), problem.tasks[allowed]]
+        after = kept + problem.rows[allowed] * (1 - own)[:, None]
+        best = int(np.round(problem.sign * problem.valued(after), DECIMALS).argmin())
+        order[step], state = allowed[best], after[best]
+        pending = pending - problem.precedes[allowed[best]]
+        pending[allowed[best]] = -1
     return order

@@ -1,4 +1,4 @@
-"""`solve`: from a similarity matrix to a plan, by a rule."""
+"""`solve`: from a table to a plan, by a rule."""
 
 from __future__ import annotations
 
@@ -15,11 +15,14 @@ from taskorder.constraints import TaskName
 from taskorder.ordering import rules
 from taskorder.ordering.clock import Clock, Watch
 from taskorder.ordering.first_order import first_order_rule
+from taskorder.ordering.law_search import free_beginning
+from taskorder.ordering.law_visits import best_visits
 from taskorder.ordering.optimum import MAX_UNCOMPILED
 from taskorder.ordering.path import path_rule
 from taskorder.ordering.plans import make_plan
+from taskorder.ordering.problem import Problem
 from taskorder.ordering.sampling import UNEVEN, is_uniform, random_order
-from taskorder.ordering.solver_input import SolverInput, solver_input
+from taskorder.ordering.solver_input import TRANSFER, SolverInput, kind_of, solver_input
 from taskorder.ordering.visits import minimize_visits
 from taskorder.records import Plan
 
@@ -35,6 +38,10 @@ class RuleResult:
 
 
 Rule = Callable[[SolverInput, Clock], RuleResult]
+SCORE_TIE = 1e-3
+"""What a score may change by, where a plan says that positions do not matter."""
+OVERSHOOT = 0.5
+"""From this retention on the score may pay for knowledge above 1."""
 RULES_WITHOUT_WEIGHTS = ("periphery-to-core", "core-to-periphery", "first-order")
 """Rules that rank by similarity alone: `weights` must be left out with them."""
 RULES_WITH_REPEATS = ("optimal", "random", "worst")
@@ -42,9 +49,13 @@ RULES_WITH_REPEATS = ("optimal", "random", "worst")
 
 
 def solve(
-    similarity: ArrayLike,
+    table: ArrayLike,
     rule: str = "optimal",
     *,
+    retention: ArrayLike | Mapping[str, float] | None = None,
+    objective: str | None = None,
+    kind: str | None = None,
+    start: ArrayLike | None = None,
     output: ArrayLike | None = None,
     weights: ArrayLike | Mapping[str, float] | None = None,
     names: Sequence[str] | None = None,
@@ -58,20 +69,31 @@ def solve(
     repair: bool = True,
     watch: Watch | None = None,
 ) -> Plan:
-    """The order in which to learn the tasks, by `rule`, with the error to expect.
+    """The order in which to learn the tasks, by `rule`, with what to expect of it.
 
     Parameters
     ----------
-    similarity
-        P x P correlation matrix between tasks. A matrix that is none is replaced by the nearest one, which a note in
-        the plan reports.
+    table
+        P x P transfer table: what a learner that has learned the task of the row alone knows of the task of the column
+        (1 is perfect, 0 is chance). Or a similarity: symmetric, with ones on the diagonal; below retention 1 it stands
+        for the knowledge 1 - (1 - rho)^2.
     rule
-        One of optimal, periphery-to-core, core-to-periphery, max-path, min-path, first-order, greedy, random and worst.
-        `optimal` minimizes the error after the last task, `worst` maximizes it.
+        One of optimal, row-sums, periphery-to-core, core-to-periphery, max-path, min-path, first-order, greedy, random
+        and worst. `optimal` is best by the objective after the last task, `worst` is worst.
+    retention
+        Share of its knowledge, in [0, 1], that the learner keeps when it learns the next task: one number, one for each
+        task, or a mapping by name. None is that of plain networks, 0.13; 1 is the theory of the paper.
+    objective
+        score, the mean knowledge after the last task, or error, the sum of (1 - knowledge)^2. None is the score, and at
+        retention 1 the error.
+    kind
+        similarity or transfer: what the table holds. None tells by its symmetry and diagonal.
+    start
+        Knowledge of each task before the first step; 0 by default.
     output
-        P x P output similarity; None for one shared readout (all ones).
+        P x P output similarity; None for one shared readout (all ones). At retention 1 only.
     weights
-        Importance of each task's error: one number for each task, or some by name, the others 1.
+        Importance of each task: one number for each task, or some by name, the others 1.
     names
         Names of the tasks; A, B, C, ... by default. In the options below, tasks are given by name or by index.
     before
@@ -84,14 +106,14 @@ def solve(
         Visits in all, at least one for each open task; the plan says which tasks to visit again.
     time_limit
         Seconds for the search, without the time to compile kernels. None searches until the order is proven to be the
-        best; past 62 open visits, where no proof is tried, until the search ends by itself.
+        best, or until the search ends by itself where no proof is tried.
     seed
         Seed of the search. The same seed gives the same plan unless the time limit cut the search short, which a note
         in the plan then says.
     repair
-        False refuses a matrix that is no correlation matrix.
+        False refuses a similarity that is no correlation matrix.
     watch
-        Called about ten times a second with (error, bound, seconds); a true answer stops the search.
+        Called about ten times a second with (value, bound, seconds); a true answer stops the search.
 
     Returns
     -------
@@ -106,7 +128,10 @@ def solve(
     --------
     >>> from taskorder import chain
     >>> plan = solve(chain(5, 0.7))
-    >>> " ".join(plan.named_order), round(plan.error, 4), plan.proven
+    >>> " ".join(plan.named_order), round(plan.score, 4), plan.proven
+    ('A E B D C', 0.7946, True)
+    >>> paper = solve(chain(5, 0.7), retention=1)
+    >>> " ".join(paper.named_order), round(paper.error, 4), paper.proven
     ('A E C D B', 0.0502, True)
     >>> solve(chain(5, 0.7), "periphery-to-core", first="C").order
     (2, 0, 4, 1, 3)
@@ -114,8 +139,8 @@ def solve(
     if rule not in RULES:
         raise ValueError(f"`rule` must be one of {', '.join(RULES)}, got {rule!r}.")
     inputs = solver_input(
-        similarity, output=output, weights=weights, names=names, before=before, first=first, last=last,
-        learned=learned, visits=visits, seed=seed, repair=repair,
+        table, retention=retention, objective=objective, kind=kind, start=start, output=output, weights=weights,
+        names=names, before=before, first=first, last=last, learned=learned, visits=visits, seed=seed, repair=repair,
     )  # fmt: skip
     return solve_input(inputs, rule, time_limit=time_limit, watch=watch, options={"repair": bool(repair)})
 
@@ -131,13 +156,14 @@ def solve_input(
     """`solve` for checked input; `options` are further ones of the plan."""
     _check_rule(rule, inputs)
     limit = checks.seconds_limit(time_limit)
-    clock = Clock(limit, watch, unit=-inputs.unit if rule == "worst" else inputs.unit)
+    clock = Clock(limit, watch, unit=inputs.unit * _cost_sign(rule, inputs))
     with clock.without_compilation() if _needs_kernels(rule, inputs) else nullcontext():
         result = RULES[rule](inputs, clock)
     notes = [*result.notes]
     if (clock.cut or clock.left <= 0) and not result.proven:
         reason = "by request" if clock.stopped else "at the time limit"
         notes.append(f"stopped {reason} before the search was finished; a longer run may find a better order")
+    notes += _law_notes(inputs, rule, result)
     output = inputs.table.output
     return make_plan(
         inputs,
@@ -155,6 +181,38 @@ def solve_input(
         },
         notes=notes,
     )
+
+
+def _cost_sign(rule: str, inputs: SolverInput) -> float:
+    """What turns the costs that a search minimizes into values."""
+    return (-1.0 if rule == "worst" else 1.0) * (-1.0 if inputs.objective == "score" else 1.0)
+
+
+def _law_notes(inputs: SolverInput, rule: str, result: RuleResult) -> list[str]:
+    """What to know about an order under the law: an assumed retention, positions that do not matter, overshoot."""
+    law, notes = inputs.law, []
+    if law is None:
+        return []
+    if (inputs.options or {}).get("retention") is None:
+        notes.append(
+            f"retention {law.retention[0]:g}, usual for plain networks, is assumed: measure your learner's with plan(), "
+            "or give `retention`"
+        )
+    if law.objective == "score" and rule == "optimal" and not inputs.constraints.num_repeats:
+        problem = inputs.law_problem()
+        position = {int(task): visit for visit, task in enumerate(problem.tasks)}
+        free = free_beginning(problem, np.array([position[int(task)] for task in result.order]), SCORE_TIE)
+        if free > 1:
+            notes.append(
+                f"the first {free} of {problem.size} tasks may come in any order: the score changes by less than "
+                f"{SCORE_TIE:g}"
+            )
+    if law.objective == "score" and float(law.retention.max()) > OVERSHOOT:
+        notes.append(
+            f"above a retention of {OVERSHOOT:g} the score may count knowledge above 1 as a gain; compare with "
+            "objective='error'"
+        )
+    return notes
 
 
 def _check_rule(rule: str, inputs: SolverInput) -> None:
@@ -175,6 +233,12 @@ def _check_rule(rule: str, inputs: SolverInput) -> None:
             "`output` must be the same for all pairs with rule 'first-order', whose theory knows only one rho_out. "
             "Use rule 'optimal'."
         )
+    transfer = (inputs.options or {}).get("kind") == TRANSFER
+    if rule == "first-order" and transfer:
+        raise ValueError(
+            "`rule` must not be 'first-order' with a transfer table: its theory needs a symmetric similarity. "
+            "Use rule 'optimal'."
+        )
     if inputs.constraints.num_repeats and rule not in RULES_WITH_REPEATS:
         raise ValueError(
             f"`visits` must be left out with rule '{rule}', which visits each task once. Use rule 'optimal'."
@@ -184,7 +248,7 @@ def _check_rule(rule: str, inputs: SolverInput) -> None:
 def _needs_kernels(rule: str, inputs: SolverInput) -> bool:
     """Whether the rule will need compiled kernels; numba is not even imported where it will not."""
     if rule in ("optimal", "worst"):
-        return inputs.constraints.num_open + inputs.constraints.num_repeats > MAX_UNCOMPILED
+        return inputs.law is None and inputs.constraints.num_open + inputs.constraints.num_repeats > MAX_UNCOMPILED
     return rule in ("max-path", "min-path", "first-order")
 
 
@@ -197,9 +261,13 @@ def _uniform_entry(output: Floats) -> float | None:
 
 
 def _extreme(sign: int) -> Rule:
-    """Minimize (1) or maximize (-1) the closed-form error."""
+    """The best (1) or worst (-1) order by the objective."""
 
     def rule(inputs: SolverInput, clock: Clock) -> RuleResult:
+        if inputs.law is not None:
+            proof, order, notes = best_visits(inputs, sign, clock)
+            value = sign * (-1 if inputs.objective == "score" else 1)
+            return RuleResult(order, notes, value * proof.bound, proof.complete)
         proof, order, notes = minimize_visits(inputs, sign, clock)
         return RuleResult(order, notes, sign * proof.bound, proof.complete)
 
@@ -207,20 +275,29 @@ def _extreme(sign: int) -> Rule:
 
 
 def _periphery_to_core(inputs: SolverInput, clock: Clock) -> RuleResult:
-    problem = inputs.problem()
-    return RuleResult(problem.tasks[rules.periphery_to_core(inputs.table.given, problem.tasks, problem.precedes)])
+    tasks, precedes = inputs.constraints.open_tasks, inputs.constraints.precedence()
+    return RuleResult(tasks[rules.periphery_to_core(inputs.table.given, tasks, precedes)])
 
 
 def _core_to_periphery(inputs: SolverInput, clock: Clock) -> RuleResult:
-    problem = inputs.problem()
-    return RuleResult(problem.tasks[rules.core_to_periphery(inputs.table.given, problem.tasks, problem.precedes)])
+    tasks, precedes = inputs.constraints.open_tasks, inputs.constraints.precedence()
+    return RuleResult(tasks[rules.core_to_periphery(inputs.table.given, tasks, precedes)])
+
+
+def _row_sums(inputs: SolverInput, clock: Clock) -> RuleResult:
+    tasks, precedes = inputs.constraints.open_tasks, inputs.constraints.precedence()
+    table = inputs.table.given if inputs.law is None else inputs.law.knowledge
+    return RuleResult(tasks[rules.row_sums(table, inputs.constraints.importance, tasks, precedes)])
 
 
 def _path(longest: bool) -> Rule:
     def rule(inputs: SolverInput, clock: Clock) -> RuleResult:
-        problem = inputs.problem()
+        problem = inputs.any_problem()
+        given = inputs.table.given
+        symmetric = given if kind_of(given) != TRANSFER else (given + given.T) / 2
+        cost = problem.error if isinstance(problem, Problem) else lambda order: problem.sign * problem.value(order)
         order, note = path_rule(
-            inputs.table.given, problem.tasks, problem.precedes, problem.error,
+            symmetric, problem.tasks, problem.precedes, cost,
             after=next(reversed(inputs.constraints.learned), None), longest=longest, seed=inputs.seed, clock=clock,
         )  # fmt: skip
         if inputs.constraints.weights is not None or inputs.table.output is not None:
@@ -231,7 +308,7 @@ def _path(longest: bool) -> Rule:
 
 
 def _first_order(inputs: SolverInput, clock: Clock) -> RuleResult:
-    problem = inputs.problem()
+    problem = inputs.any_problem()
     rho_out = 1.0 if inputs.table.output is None else _uniform_entry(inputs.table.output)
     order, _, exact = first_order_rule(
         inputs.table.given, problem.tasks, problem.precedes, rho_out=1.0 if rho_out is None else rho_out,
@@ -242,8 +319,9 @@ def _first_order(inputs: SolverInput, clock: Clock) -> RuleResult:
 
 
 def _greedy(inputs: SolverInput, clock: Clock) -> RuleResult:
-    problem = inputs.problem()
-    return RuleResult(problem.tasks[rules.greedy(problem)])
+    problem = inputs.any_problem()
+    order = rules.greedy(problem) if isinstance(problem, Problem) else rules.greedy_by_law(problem)
+    return RuleResult(problem.tasks[order])
 
 
 def _random(inputs: SolverInput, clock: Clock) -> RuleResult:
@@ -251,13 +329,14 @@ def _random(inputs: SolverInput, clock: Clock) -> RuleResult:
     constraints = inputs.constraints
     required = constraints.required_repeats
     drawn = rng.integers(len(constraints.names), size=constraints.num_repeats - len(required)).tolist()
-    problem = inputs.problem([*required, *drawn])
+    problem = inputs.any_problem([*required, *drawn])
     notes = () if is_uniform(problem.precedes) else (UNEVEN,)
     return RuleResult(problem.tasks[random_order(problem.precedes, rng)], notes)
 
 
 RULES: dict[str, Rule] = {
     "optimal": _extreme(1),
+    "row-sums": _row_sums,
     "periphery-to-core": _periphery_to_core,
     "core-to-periphery": _core_to_periphery,
     "max-path": _path(True),

@@ -1,10 +1,10 @@
-"""What a solver reads: a checked table, constraints and a seed."""
+"""What a solver reads: a checked table, the law that the learner follows, constraints and a seed."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,23 @@ from numpy.typing import ArrayLike
 from taskorder import checks
 from taskorder.checks import MAX_TASKS, Floats
 from taskorder.constraints import Constraints
+from taskorder.ordering.law_problem import LawProblem
 from taskorder.ordering.problem import Problem, open_problem
-from taskorder.records import Repair
+from taskorder.records import Plan, Repair
+from taskorder.theory.law import (
+    PLAIN_RETENTION,
+    checked_retention,
+    checked_start,
+    final_knowledge,
+    knowledge_from_similarity,
+)
 from taskorder.theory.nearest import nearest_correlation
+
+OBJECTIVES = ("score", "error")
+SIMILARITY, TRANSFER = KINDS = ("similarity", "transfer")
+"""What a table holds: a symmetric similarity with ones on its diagonal, or knowledge, in general not symmetric."""
+ROUNDING = 1e-3
+"""A similarity may be so far from symmetric; what is farther is a transfer table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,9 +37,9 @@ class CheckedTable:
     """A similarity matrix and an output similarity, with the correlation matrices nearest to them."""
 
     given: Floats
-    """The similarity as given: the rules that only compare tasks read this one."""
+    """The table as given: the rules that only compare tasks read this one."""
     similarity: Floats
-    """The nearest correlation matrix: every error is computed on this one."""
+    """The nearest correlation matrix: every error of the paper's theory is computed on this one."""
     output: Floats | None
     repair: Repair | None
     """None where the similarity was a correlation matrix already."""
@@ -39,25 +53,51 @@ class CheckedTable:
 
 
 @dataclass(frozen=True, eq=False)
+class Law:
+    """The law of retention on a transfer table; the paper's theory, retention 1 and the error, does without it."""
+
+    knowledge: Floats
+    """(P, P) transfer table."""
+    retention: Floats
+    """(P,)"""
+    objective: str
+    start: Floats
+    """(P,) knowledge before anything is learned."""
+    made: str
+    """How the table was made."""
+
+
+@dataclass(frozen=True, eq=False)
 class SolverInput:
     """A checked table with the constraints on the order."""
 
     table: CheckedTable
     constraints: Constraints
     seed: int = 0
+    law: Law | None = None
+    """None for the paper's theory."""
+    options: Mapping[str, Any] | None = None
+    """How the law was asked for, as plain JSON values."""
+
+    @property
+    def objective(self) -> str:
+        """score or error."""
+        return "error" if self.law is None else self.law.objective
 
     @functools.cached_property
     def unit(self) -> float:
-        """The largest weight of a task."""
-        return float(self.constraints.importance.max())
+        """What values are multiplied by for people: the largest weight of a task for an error, 1 for a score."""
+        return float(self.constraints.importance.max()) if self.objective == "error" else 1.0
 
     @functools.cached_property
     def weights(self) -> Floats:
-        """(P,) weights of the tasks over `unit`: what counts as small must not depend on the unit of the weights."""
-        return np.asarray(self.constraints.importance / self.unit)
+        """(P,) weights of the tasks: of errors over `unit`, since what counts as small must not depend on their unit;
+        of scores with sum 1."""
+        importance = self.constraints.importance
+        return np.asarray(importance / (self.unit if self.objective == "error" else importance.sum()))
 
     def problem(self, repeats: Sequence[int] = ()) -> Problem:
-        """The problem of ordering the open tasks; `repeats` adds further visits of tasks."""
+        """The problem of ordering the open tasks in the paper's theory; `repeats` adds further visits of tasks."""
         constraints = self.constraints
         tasks = np.concatenate([constraints.open_tasks, np.array(repeats, np.int64)])
         return open_problem(
@@ -69,14 +109,29 @@ class SolverInput:
             constraints.precedence(repeats),
         )
 
+    def law_problem(self, repeats: Sequence[int] = ()) -> LawProblem:
+        """The problem of ordering the open tasks under the law."""
+        assert self.law is not None
+        constraints, law = self.constraints, self.law
+        tasks = np.concatenate([constraints.open_tasks, np.array(repeats, np.int64)])
+        return LawProblem(
+            tasks=tasks,
+            rows=law.knowledge[tasks],
+            retention=law.retention[tasks],
+            start=final_knowledge(law.knowledge, constraints.learned, law.retention, start=law.start),
+            weights=self.weights,
+            precedes=constraints.precedence(repeats),
+            objective=law.objective,
+        )
+
+    def any_problem(self, repeats: Sequence[int] = ()) -> Problem | LawProblem:
+        """The problem of ordering the open tasks, whichever form the learner asks for."""
+        return self.problem(repeats) if self.law is None else self.law_problem(repeats)
+
 
 def checked_table(similarity: ArrayLike, output: ArrayLike | None = None, *, repair: bool = True) -> CheckedTable:
     """Check a similarity matrix and an output similarity; without `repair`, refuse what is no correlation matrix."""
-    given = checks.square_matrix(similarity)
-    if len(given) > MAX_TASKS:
-        raise ValueError(
-            f"`similarity` must have at most {MAX_TASKS} tasks, got {len(given)}. Merge near-identical tasks first."
-        )
+    given = _few_tasks(checks.square_matrix(similarity), "similarity")
     checks.correlation_entries(given)
     if not repair:
         checks.symmetric(given)
@@ -95,15 +150,147 @@ def checked_table(similarity: ArrayLike, output: ArrayLike | None = None, *, rep
 
 
 def solver_input(
-    similarity: ArrayLike, *, output: ArrayLike | None = None, seed: int = 0, repair: bool = True, **constraints: Any
+    table: ArrayLike,
+    *,
+    retention: ArrayLike | Mapping[str, float] | None = None,
+    objective: str | None = None,
+    kind: str | None = None,
+    start: ArrayLike | None = None,
+    output: ArrayLike | None = None,
+    seed: int = 0,
+    repair: bool = True,
+    **constraints: Any,
 ) -> SolverInput:
     """Check everything that `solve` and `compare` share; `constraints` are the arguments of `Constraints.of`.
 
-    >>> solver_input([[1, 0.5], [0.5, 1]], first="B").problem().precedes.tolist()
+    >>> solver_input([[1, 0.5], [0.5, 1]], first="B").law_problem().precedes.tolist()
     [[False, False], [True, False]]
     """
-    table = checked_table(similarity, output, repair=repair)
-    return SolverInput(table, Constraints.of(len(table.given), **constraints), checks.seed_number(seed))
+    given = _few_tasks(checks.square_matrix(table, "table"), "table")
+    if objective not in (None, *OBJECTIVES):
+        raise ValueError(f"`objective` must be one of {', '.join(OBJECTIVES)}, got {objective!r}.")
+    if kind not in (None, *KINDS):
+        raise ValueError(f"`kind` must be one of {', '.join(KINDS)}, got {kind!r}.")
+    kind = kind or kind_of(given)
+    checked = Constraints.of(len(given), **constraints)
+    d = checked_retention(PLAIN_RETENTION if retention is None else retention, len(given), checked.names)
+    options = {
+        "retention": None if retention is None else _plain_retention(d),
+        "objective": objective,
+        "kind": kind,
+        "start": None if start is None else checked_start(start, len(given)).tolist(),
+    }
+    seed = checks.seed_number(seed)
+    if (d == 1).all() and objective != "score":
+        _check_theory(given, kind, start)
+        return SolverInput(checked_table(given, output, repair=repair), checked, seed, None, options)
+    if output is not None:
+        raise ValueError(
+            f"`output` must be left out with a retention of {d.min():g}, got one: an output similarity belongs to the "
+            "paper's theory. Use retention=1, or leave it out."
+        )
+    knowledge, made = _knowledge(given, kind, repair)
+    law = Law(
+        knowledge=knowledge,
+        retention=d,
+        objective=objective or "score",
+        start=np.zeros(len(given)) if start is None else checked_start(start, len(given)),
+        made=made,
+    )
+    return SolverInput(CheckedTable(given, given, None, None, None), checked, seed, law, options)
+
+
+def solver_input_of(plan: Plan, table: ArrayLike) -> SolverInput:
+    """What a plan was made from, given the table again; every task is visited once, however often the plan does."""
+    options = plan.options
+    past_law = {} if "retention" in options else {"retention": 1.0}
+    keys = ("retention", "objective", "kind", "start", "output", "weights", "first", "last")
+    given = {key: options[key] for key in keys if options.get(key) is not None}
+    lists = {key: options[key] for key in ("before", "learned") if options.get(key)}
+    return solver_input(
+        table, names=plan.names, seed=options.get("seed", 0), repair=options.get("repair", True),
+        **{**past_law, **given, **lists},
+    )  # fmt: skip
+
+
+def with_retention(inputs: SolverInput, retention: float) -> SolverInput:
+    """The same input for a learner that keeps another share, with the objective that belongs to it.
+
+    >>> with_retention(solver_input([[1, 0.5], [0.5, 1]]), 1.0).objective
+    'error'
+    """
+    kind = (inputs.options or {}).get("kind") or kind_of(inputs.table.given)
+    if retention == 1:
+        _check_theory(inputs.table.given, kind, None if inputs.law is None or not inputs.law.start.any() else 0)
+        return replace(inputs, table=checked_table(inputs.table.given), law=None)
+    d = np.full(len(inputs.table.given), retention)
+    if inputs.law is not None:
+        return replace(inputs, law=replace(inputs.law, retention=d, objective="score"))
+    knowledge, made = _knowledge(inputs.table.given, kind, repair=True)
+    return replace(inputs, law=Law(knowledge, d, "score", np.zeros(len(d)), made))
+
+
+def kind_of(table: Floats) -> str:
+    """What a table holds: a similarity is symmetric, with ones on its diagonal and nothing outside of [-1, 1].
+
+    >>> kind_of(np.array([[1, 0.5], [0.5, 1]])), kind_of(np.array([[0.9, 0.5], [0.1, 1]]))
+    ('similarity', 'transfer')
+    """
+    ones = np.abs(np.diagonal(table) - 1).max() <= checks.SYMMETRY_TOLERANCE
+    return SIMILARITY if ones and checks.asymmetry(table) <= ROUNDING else TRANSFER
+
+
+def _check_theory(given: Floats, kind: str, start: object) -> None:
+    """Refuse what the paper's theory cannot take."""
+    if start is not None:
+        raise ValueError("`start` must be left out with retention=1, got one. Name `learned` tasks instead.")
+    if kind == SIMILARITY:
+        return
+    if checks.asymmetry(given) <= ROUNDING:
+        checks.unit_diagonal(given, "table")
+    raise ValueError(
+        f"`retention` must be below 1 for a transfer table, got 1 with |S - S.T| up to {checks.asymmetry(given):.3g}. "
+        "The paper's theory needs a symmetric similarity: pass (S + S.T) / 2, or a retention below 1."
+    )
+
+
+def _knowledge(given: Floats, kind: str, repair: bool) -> tuple[Floats, str]:
+    """The transfer table that the law reads, and how it was made."""
+    if kind == SIMILARITY:
+        checks.correlation_entries(given)
+        symmetric = (given + given.T) / 2
+        if not repair:
+            checks.symmetric(given)
+            checks.positive_semidefinite(symmetric)
+        return knowledge_from_similarity(symmetric), "knowledge 1 - (1 - rho)^2 from a similarity rho"
+    if not repair:
+        raise ValueError("`repair` must be True with a transfer table, got False: nothing is repaired there.")
+    if given.max() > 1 + checks.SYMMETRY_TOLERANCE:
+        row, column = np.unravel_index(given.argmax(), given.shape)
+        raise ValueError(
+            f"`table` must hold knowledge of at most 1 (1 is perfect, 0 is chance), got {given[row, column]:.6g} at row "
+            f"{row + 1}, column {column + 1}. For accuracies in percent divide by 100 and subtract chance."
+        )
+    off = given[~np.eye(len(given), dtype=bool)]
+    if off.size and np.diagonal(given).mean() < off.mean():
+        raise ValueError(
+            "`table` must hold knowledge (1 is perfect, 0 is chance), got less of a learner's own task than of others. "
+            "For distances take 1 - distance; for losses see taskorder.tables.knowledge, or --losses."
+        )
+    return given, "transfer table, as given"
+
+
+def _plain_retention(d: Floats) -> Any:
+    """One number where all are the same."""
+    return float(d[0]) if (d == d[0]).all() else d.tolist()
+
+
+def _few_tasks(table: Floats, name: str) -> Floats:
+    if len(table) > MAX_TASKS:
+        raise ValueError(
+            f"`{name}` must have at most {MAX_TASKS} tasks, got {len(table)}. Merge near-identical tasks first."
+        )
+    return table
 
 
 def _unless_rounding(report: Repair | None) -> Repair | None:

@@ -12,14 +12,13 @@ import numpy as np
 
 from taskorder import checks
 from taskorder.checks import Floats
-from taskorder.constraints import Constraints
 from taskorder.ordering.clock import Watch
 from taskorder.ordering.compare import compare_input
-from taskorder.ordering.solver_input import SolverInput, checked_table
+from taskorder.ordering.plans import task_paths
+from taskorder.ordering.solver_input import SolverInput, solver_input_of
 from taskorder.records import Comparison, Plan
 from taskorder.report.embedding import task_points
-from taskorder.report.sensitivity import pair_derivatives
-from taskorder.theory.closed_form import error_path
+from taskorder.report.sensitivity import pair_derivatives, table_derivatives
 
 NUM_RANDOM = 1000
 """Random orders to draw, as `taskorder compare` does."""
@@ -58,7 +57,8 @@ class Surroundings:
 
     def share_better(self, error: float) -> float:
         """Share of those orders with a smaller error, past rounding: none for a proven plan."""
-        return float((self.random_errors < error - 1e-9 * abs(error) - 1e-15).mean())
+        sign = -1 if self.comparison.objective == "score" else 1
+        return float((sign * self.random_errors < sign * error - 1e-9 * abs(error) - 1e-15).mean())
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,10 +82,9 @@ class PlanNumbers:
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values: the records as `plan --json` and `compare --json` write them, and what was added."""
         large = self.before.size * self.totals.size > WHOLE_TABLES
-        left_out = ["plan.error_path", "plan.options.output"] if large else []
-        plan = asdict(
-            replace(self.plan, error_path=(), options={**self.plan.options, "output": None}) if large else self.plan
-        )
+        left_out = ["plan.error_path", "plan.knowledge_path", "plan.options.output"] if large else []
+        short = replace(self.plan, error_path=(), knowledge_path=(), options={**self.plan.options, "output": None})
+        plan = asdict(short if large else self.plan)
         if self.names != self.plan.names:
             plan |= {"names": self.names, "options": {}}
             left_out += ["ends of names", "plan.options"]
@@ -136,8 +135,9 @@ def plan_numbers(
 
     `similarity` must be the matrix that the plan was made from, which its digest tells.
     """
-    path = np.array(plan.error_path, dtype=np.float64)
+    path = np.array(plan.knowledge_path if plan.objective == "score" else plan.error_path, dtype=np.float64)
     weights = checks.task_weights(plan.options.get("weights"), len(plan.names))
+    weights = weights / weights.sum() if plan.objective == "score" else weights
     before, after = path[0].copy(), path[0].copy()
     for step, task in enumerate(plan.order, start=1):
         before[task], after[task] = path[step - 1, task], path[step, task]
@@ -152,29 +152,29 @@ def _surroundings(plan: Plan, similarity: Floats, time_limit: float | None, watc
             "`similarity` must be the matrix that the plan was made from, got one with another digest. "
             "Name the file that `taskorder solve` read, or report on the matrix itself."
         )
-    inputs = _input(plan, matrix)
+    inputs = solver_input_of(plan, matrix)
     comparison, paths = compare_input(inputs, NUM_RANDOM, time_limit, watch)
-    table, learned = inputs.table, list(inputs.constraints.learned)
-    points, share = task_points(table.similarity)
-    weights = inputs.constraints.importance
+    table, law, visits = inputs.table, inputs.law, [*inputs.constraints.learned, *plan.order]
+    points, share = task_points(table.similarity if law is None else (law.knowledge + law.knowledge.T) / 2)
+    if law is None:
+        slopes = pair_derivatives(table.similarity, visits, table.output, inputs.constraints.importance)
+    else:
+        slopes = table_derivatives(law.knowledge, visits, law.retention, law.start, inputs.weights)
     return Surroundings(
         comparison=comparison,
         similarity=matrix,
         rivals={
-            score.rule: error_path(table.similarity, [*learned, *score.order], table.output)[len(learned) :] @ weights
-            for score in comparison.scores
+            score.rule: inputs.unit * (_value_path(inputs, score.order) @ inputs.weights) for score in comparison.scores
         },
         random_errors=np.sort(paths[:, -1]),
         band=np.quantile(paths, QUANTILES, axis=0),
         points=points,
         share_shown=share,
-        slopes=pair_derivatives(table.similarity, [*learned, *plan.order], table.output, weights),
+        slopes=slopes,
     )
 
 
-def _input(plan: Plan, similarity: Floats) -> SolverInput:
-    """What the plan was made from; rivals and random orders visit every task once, however often the plan does."""
-    options = plan.options
-    table = checked_table(similarity, options.get("output"), repair=options.get("repair", True))
-    constraints = Constraints.from_options(plan.names, {**options, "visits": None})
-    return SolverInput(table, constraints, options.get("seed", 0))
+def _value_path(inputs: SolverInput, order: Sequence[int]) -> Floats:
+    """(steps + 1, P) knowledge or error of every task, as the objective is, before and after each step of an order."""
+    knowledge, errors = task_paths(inputs, order)
+    return errors if inputs.objective == "error" or knowledge is None else knowledge

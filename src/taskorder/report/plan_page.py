@@ -51,14 +51,14 @@ def _answer(numbers: PlanNumbers, names: Sequence[str]) -> Html:
         return html("Nothing is left to learn: every task has been learned already.")
     if len(names) == 1:
         return html("There is only one task, {}: nothing to put in order.", task(names[0]))
-    what = f"a final error of {number(plan.error)}"
+    what = f"a final error of {number(plan.value)}"
     if numbers.around is not None:
-        what += f", {_against_random(plan.error, numbers.around.comparison.random_mean)}"
+        what += f", {_against_random(plan.value, numbers.around.comparison.random_mean)}"
     if plan.rule == "rehearsal":
         words = "Learn {}: it does best in rehearsal on the pilot.{} The closed form predicts {}."
         return html(words, sentence_order(plan.order, names), _piloted(plan), what)
     rival = _better_rival(numbers)
-    but = f" The rule {rival.rule} does better here: {number(rival.error)}." if rival is not None else ""
+    but = f" The rule {rival.rule} does better here: {number(rival.value)}." if rival is not None else ""
     words = "Learn {}: the closed form predicts {}; {}.{}{}"
     return html(words, sentence_order(plan.order, names), what, _proof(numbers), but, _piloted(plan))
 
@@ -78,8 +78,8 @@ def _better_rival(numbers: PlanNumbers) -> RuleScore | None:
     """The best rule, where it has less error than the plan; a rule that does not minimize it, or a search cut short."""
     if numbers.around is None or numbers.plan.rule in ("worst", "rehearsal"):
         return None
-    best, error = numbers.around.comparison.scores[0], numbers.plan.error
-    return best if best.error < error * (1 - 1e-6) - 1e-12 else None
+    best, error = numbers.around.comparison.scores[0], numbers.plan.value
+    return best if best.value < error * (1 - 1e-6) - 1e-12 else None
 
 
 def _against_random(error: float, mean: float) -> str:
@@ -100,7 +100,7 @@ def _proof(numbers: PlanNumbers) -> str:
     extreme = "worse" if plan.rule == "worst" else "better"
     if plan.proven:
         return f"it is proven that no allowed order is {extreme}"
-    if plan.lower_bound is not None:
+    if plan.bound is not None:
         return f"no allowed order is {extreme} by more than {percent(plan.gap or 0.0)}"
     if plan.rule == "rehearsal":
         return "it was chosen in rehearsal, not for this error"
@@ -115,16 +115,16 @@ def _facts(numbers: PlanNumbers) -> list[Fact]:
     plan, around = numbers.plan, numbers.around
     total = "weighted sum" if plan.options.get("weights") else "sum"
     detail = f"{total} over {counted(len(plan.names), 'task')}; {number(float(numbers.totals[0]))} at the start"
-    facts = [Fact("Final error", number(plan.error), detail)]
+    facts = [Fact("Final error", number(plan.value), detail)]
     if around is not None:
         mean = around.comparison.random_mean
-        ratio = f"{plan.error / mean:.2g} \N{MULTIPLICATION SIGN}" if mean > 0 else "the same"
+        ratio = f"{plan.value / mean:.2g} \N{MULTIPLICATION SIGN}" if mean > 0 else "the same"
         facts.append(Fact("Against random", ratio, f"the mean {number(mean)} of {around.which}"))
-        facts.append(Fact("Better orders", percent(around.share_better(plan.error)), f"of {around.which}"))
+        facts.append(Fact("Better orders", percent(around.share_better(plan.value)), f"of {around.which}"))
     if plan.proven:
         facts.append(Fact("Proof", "proven", f"no allowed order is {'worse' if plan.rule == 'worst' else 'better'}"))
     elif plan.gap is not None:
-        facts.append(Fact("Gap", percent(plan.gap), f"to the bound {number(plan.lower_bound or 0.0)}"))
+        facts.append(Fact("Gap", percent(plan.gap), f"to the bound {number(plan.bound or 0.0)}"))
     elif plan.rule != "rehearsal":
         facts.append(Fact("Proof", "none", "no bound known"))
     return facts

@@ -48,9 +48,9 @@ def order(numbers: PlanNumbers, names: Names) -> Section:
 def standing(numbers: PlanNumbers, around: Surroundings) -> Section:
     """The plan and its rivals in the distribution of all orders."""
     plan, comparison = numbers.plan, around.comparison
-    marks = [Mark("this plan", plan.rule, plan.error, f"this plan ({plan.rule}): {number(plan.error)}", strong=True)]
+    marks = [Mark("this plan", plan.rule, plan.value, f"this plan ({plan.rule}): {number(plan.value)}", strong=True)]
     marks += [
-        Mark(s.rule, s.rule, s.error, f"{s.rule}: {number(s.error)}; {percent(s.quantile)} of orders are better")
+        Mark(s.rule, s.rule, s.value, f"{s.rule}: {number(s.value)}; {percent(s.quantile)} of orders are better")
         for s in comparison.scores
         if s.rule != plan.rule
     ]
@@ -60,15 +60,15 @@ def standing(numbers: PlanNumbers, around: Surroundings) -> Section:
     rows = [
         [
             swatch(s.rule, s.rule + (" (proven)" if s.proven else "")),
-            s.error,
-            _times(s.error, comparison.best),
+            s.value,
+            _times(s.value, comparison.best),
             s.quantile,
         ]
         for s in comparison.scores
     ]
     note = f"Mean of {around.which}: {number(mean)}, standard deviation {number(comparison.random_std)}."
     behind = Table(["rule", "error", "times the best", "share of better orders"], rows, note)
-    label = f"Histogram of the final error of {around.which}; this plan has {number(plan.error)}"
+    label = f"Histogram of the final error of {around.which}; this plan has {number(plan.value)}"
     title = "final error (smaller is better)"
     figure = Figure(label, histogram(around.random_errors, marks, title), behind)
     words = html("{} Gray: {}. Each row is a rule.", comparison.verdict, around.which)

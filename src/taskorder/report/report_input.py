@@ -145,7 +145,8 @@ def _fits(plan: Plan) -> bool:
         orders += plan.confidence.as_good
     try:
         fits = P == len(plan.task_errors) > 0
-        fits = fits and len(plan.error_path) == V + 1 and all(len(row) == P for row in plan.error_path)
+        path = plan.knowledge_path if plan.objective == "score" else plan.error_path
+        fits = fits and len(path) == V + 1 and all(len(row) == P for row in path)
         fits = fits and all(0 <= task < P for task in plan.order)
         fits = fits and set(plan.options.get("learned") or ()) <= set(plan.names)
         fits = fits and all(sorted(order) == sorted(plan.order) for order in orders)

@@ -186,7 +186,7 @@ def _predictions(
     """What the theory says on the similarity of these tasks."""
     within, raised = clip_similarity(similarity)
     notes = [f"pairs of tasks with similarity below -1, taken as -1: {raised}"] if raised else []
-    comparison = compare(within, names=measured["names"], time_limit=limit, watch=watch)
+    comparison = compare(within, names=measured["names"], time_limit=limit, watch=watch, retention=1)
     repaired, _ = nearest_correlation(within)
     points, share_shown = task_points(repaired)
     predicted = np.array([final_error(repaired, order) for order in measured["orders"].tolist()])

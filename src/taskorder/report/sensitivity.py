@@ -39,3 +39,26 @@ def pair_derivatives(
         A[:, j] -= A @ similarity[j]
     np.fill_diagonal(slopes, 0.0)
     return slopes + slopes.T
+
+
+def table_derivatives(
+    knowledge: Floats, visits: Sequence[int], retention: Floats, start: Floats, weights: Floats
+) -> Floats:
+    """(P, P) change of the score under the law of retention per unit of each entry of the transfer table.
+
+    >>> table_derivatives(np.eye(2), [0, 1], np.array([0.5, 0.5]), np.zeros(2), np.array([0.5, 0.5]))
+    array([[0.25, 0.  ],
+           [0.5 , 0.5 ]])
+    """
+    state, own = start, []
+    for k in visits:
+        kept = retention[k] * state
+        own.append(float(kept[k]))
+        state = kept + knowledge[k] * (1 - kept[k])
+    value, slopes = weights.copy(), np.zeros_like(knowledge)
+    for k, known in zip(reversed(visits), reversed(own), strict=True):
+        slopes[k] += value * (1 - known)
+        gain = float(value @ knowledge[k])
+        value = retention[k] * value
+        value[k] -= retention[k] * gain
+    return slopes

@@ -53,7 +53,7 @@ export function createRules(app) {
       const plan = await search.plan;
       app
         .answers(inputs)
-        .set(rule, { order: plan.order, error: plan.error, proven: plan.proven, bound: plan.lower_bound, plan });
+        .set(rule, { order: plan.order, error: plan.error, proven: plan.proven, bound: plan.bound, plan });
       return plan;
     } finally {
       running = null;
@@ -174,6 +174,6 @@ function gapOf(error, bound) {
 /** How sure a plan is, in words. */
 function proof(plan) {
   if (plan.proven) return `Proven: no allowed order is ${plan.rule === "worst" ? "higher" : "better"}.`;
-  const gap = gapOf(plan.error, plan.lower_bound);
+  const gap = gapOf(plan.error, plan.bound);
   return gap === null ? "" : `Not proven; gap ${percent(gap)}.`;
 }

@@ -1,0 +1,68 @@
+"""What is left to order under the law of retention (theory/law.py), in the form that its solvers share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from taskorder.checks import Bools, Floats, Ints
+
+
+@dataclass(frozen=True, eq=False)
+class LawProblem:
+    """n open visits, and the state that decides which sequence of them ends with the most knowledge."""
+
+    tasks: Ints
+    """(n,) task index of each visit; a task that is visited twice stands here twice."""
+    rows: Floats
+    """(n, P) row of the transfer table of each visit."""
+    retention: Floats
+    """(n,) share of its knowledge that the learner keeps at each visit."""
+    start: Floats
+    """(P,) knowledge before the first visit."""
+    weights: Floats
+    """(P,) what a unit of knowledge (objective score) or of squared error (objective error) counts."""
+    precedes: Bools
+    """(n, n) transitively closed: precedes[a, b] means visit a comes before visit b."""
+    objective: str = "score"
+
+    @property
+    def size(self) -> int:
+        """Number of open visits."""
+        return len(self.tasks)
+
+    @property
+    def sign(self) -> int:
+        """What turns a value into a cost: -1 for a score, which is to be large, 1 for an error."""
+        return -1 if self.objective == "score" else 1
+
+    def valued(self, knowledge: Floats) -> Floats:
+        """The score or error of states of knowledge, (..., P)."""
+        return np.asarray((knowledge if self.objective == "score" else (1 - knowledge) ** 2) @ self.weights)
+
+    def value(self, order: Ints) -> float:
+        """The score or error after visiting positions `order`, a permutation of range(n)."""
+        return float(self.values(order[None])[0])
+
+    def values(self, orders: Ints) -> Floats:
+        """(b,) scores or errors of many orders, (b, n) positions, all advanced together."""
+        state = np.tile(self.start, (len(orders), 1))
+        for visits in orders.T:
+            self._advance(state, visits)
+        return self.valued(state)
+
+    def value_paths(self, orders: Ints) -> Floats:
+        """(b, n + 1) the score or error of many orders before the first visit and after each one."""
+        state = np.tile(self.start, (len(orders), 1))
+        paths = np.empty((len(orders), self.size + 1))
+        paths[:, 0] = self.valued(state)
+        for step, visits in enumerate(orders.T):
+            self._advance(state, visits)
+            paths[:, step + 1] = self.valued(state)
+        return paths
+
+    def _advance(self, state: Floats, visits: Ints) -> None:
+        """Learn one visit in every state, in place."""
+        state *= self.retention[visits][:, None]
+        state += self.rows[visits] * (1 - state[np.arange(len(state)), self.tasks[visits]])[:, None]
