@@ -289,7 +289,7 @@ def compilation() -> list[dict]:
         code = (
             "from time import perf_counter as now; from taskorder import solve, chain\n"
             "from instances import clusters, factor; from ordering import peak_memory\n"
-            f"for matrix in {matrices}: start = now(); solve(matrix, time_limit=10, retention=1); print(now() - start)\n"
+            f"for matrix in {matrices}: start = now(); solve(matrix, retention=1); print(now() - start)\n"
             "print(peak_memory())"
         )
         with tempfile.TemporaryDirectory() as cache:

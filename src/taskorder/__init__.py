@@ -1,9 +1,9 @@
-"""The best order to train a network on several tasks, from how similar the tasks are.
+"""The best order to train a network on several tasks, from what each teaches of the others.
 
 >>> import taskorder
 >>> plan = taskorder.solve(taskorder.chain(5, 0.7))
 >>> plan.named_order, plan.proven
-(('A', 'E', 'C', 'D', 'B'), True)
+(('B', 'D', 'E', 'A', 'C'), True)
 
 Public names load on first use: importing the package costs no more than the standard library.
 """

@@ -59,8 +59,8 @@ example:
 """
 
 MATRIX_ONLY = (
-    "rule", "retention", "objective", "kind", "weights", "before", "first", "last", "learned", "visits", "seed", "repair", "output",
-    *TABLE_OPTIONS, "chance",
+    "rule", "retention", "objective", "kind", "weights", "before", "first", "last", "learned", "visits", "seed",
+    "repair", "output", *TABLE_OPTIONS, "chance",
 )  # fmt: skip
 """Options that a plan or a store has decided already."""
 AUDIT_ONLY = ("used", "compare", "difference", "where")
@@ -166,7 +166,7 @@ def _of_plan(source: ReportInput, args: argparse.Namespace, watcher: Watcher) ->
     from taskorder.tables.reading import read_similarity
 
     similarity = None if args.similarity_file is None else read_similarity(args.similarity_file)[0]
-    numbers = plan_numbers(plan, table, time_limit=args.time_limit, watch=watcher)
+    numbers = plan_numbers(plan, similarity, time_limit=args.time_limit, watch=watcher)
     said = source.name if similarity is None else f"{source.name}, with the matrix {args.similarity_file}"
     return plan_page(numbers, args.title or _title(source.name, len(plan.names)), said)
 
@@ -180,7 +180,7 @@ def _of_pilot(source: ReportInput, args: argparse.Namespace, watcher: Watcher) -
     from taskorder.report.plan_page import plan_page
 
     plan, similarity, rehearsed = read_pilot(source.path)
-    numbers = plan_numbers(plan, table, time_limit=args.time_limit, watch=watcher)
+    numbers = plan_numbers(plan, similarity, time_limit=args.time_limit, watch=watcher)
     title = args.title or f"The order of {len(plan.names)} tasks, from a pilot"
     return plan_page(numbers, title, f"the pilot in {source.name}", rehearsed)
 

@@ -80,9 +80,11 @@ def compare(
     >>> result = compare(chain(5, 0.7), retention=1)
     >>> result.scores[0].rule, round(result.worst / result.best, 1)
     ('optimal', 13.3)
-    >>> for range_ in compare(chain(3, 0.7)).best_orders:
-    ...     print(f"{range_.low:g} to {range_.high:g}:", " ".join("ABC"[task] for task in range_.order))
-    0 to 0.95: A C B
+    >>> for best in compare(chain(3, 0.7)).best_orders:
+    ...     print(f"{best.low:g} to {best.high:g}:", " ".join("ABC"[task] for task in best.order))
+    0 to 0.3: A C B
+    0.35 to 0.5: B A C
+    0.55 to 0.95: A B C
     1 to 1: A C B
     """
     count = checks.whole(num_random)

@@ -129,7 +129,7 @@ def solve(
     >>> from taskorder import chain
     >>> plan = solve(chain(5, 0.7))
     >>> " ".join(plan.named_order), round(plan.score, 4), plan.proven
-    ('A E B D C', 0.7946, True)
+    ('B D E A C', 0.8727, True)
     >>> paper = solve(chain(5, 0.7), retention=1)
     >>> " ".join(paper.named_order), round(paper.error, 4), paper.proven
     ('A E C D B', 0.0502, True)
@@ -195,8 +195,8 @@ def _law_notes(inputs: SolverInput, rule: str, result: RuleResult) -> list[str]:
         return []
     if (inputs.options or {}).get("retention") is None:
         notes.append(
-            f"retention {law.retention[0]:g}, usual for plain networks, is assumed: measure your learner's with plan(), "
-            "or give `retention`"
+            f"retention {law.retention[0]:g} is assumed, which is usual for plain networks: measure that of your learner "
+            "with plan, or give `retention`"
         )
     if law.objective == "score" and rule == "optimal" and not inputs.constraints.num_repeats:
         problem = inputs.law_problem()

@@ -268,8 +268,8 @@ def _knowledge(given: Floats, kind: str, repair: bool) -> tuple[Floats, str]:
     if given.max() > 1 + checks.SYMMETRY_TOLERANCE:
         row, column = np.unravel_index(given.argmax(), given.shape)
         raise ValueError(
-            f"`table` must hold knowledge of at most 1 (1 is perfect, 0 is chance), got {given[row, column]:.6g} at row "
-            f"{row + 1}, column {column + 1}. For accuracies in percent divide by 100 and subtract chance."
+            f"`table` must hold knowledge of at most 1 (1 is perfect, 0 is chance), got {given[row, column]:.6g} at "
+            f"row {row + 1}, column {column + 1}. For accuracies in percent divide by 100 and subtract chance."
         )
     off = given[~np.eye(len(given), dtype=bool)]
     if off.size and np.diagonal(given).mean() < off.mean():
