@@ -25,7 +25,7 @@ from taskorder.theory.law import checked_retention
 
 RETENTIONS = (0.1, 0.5, 1.0)
 """A plain network, one with replay, and the paper's theory, about."""
-GRID = tuple(step / 20 for step in range(21))
+RETENTION_STEPS = tuple(step / 20 for step in range(21))
 """Retentions at which the best order is looked for, to see where it changes."""
 STATE = 20_000_000
 """Numbers of state held at once while random orders are evaluated."""
@@ -193,7 +193,7 @@ def at_retention(inputs: SolverInput, retention: float, comparison: Comparison, 
 def best_orders(inputs: SolverInput, clock: Clock) -> tuple[BestOrder, ...]:
     """Ranges of retention in which one order stays the best, but for 0.1 % of its lead over a random order."""
     ranges: list[BestOrder] = []
-    for retention in GRID:
+    for retention in RETENTION_STEPS:
         try:
             other = with_retention(inputs, retention)
         except ValueError:

@@ -38,7 +38,7 @@ from taskorder.ordering.sampling import random_orders
 
 PROVEN = 1e-9
 """Proven means: no allowed order is better by more than this share of the spread over random orders."""
-WIDTHS = (8, 64, 512, 4096, 32768)
+BEAM_WIDTHS = (8, 64, 512, 4096, 32768)
 """Endings that a beam keeps, one try after the other until the order is proven."""
 SEARCHED_FROM = 512
 """Where a beam of this width did not prove its order, local search looks for a better one."""
@@ -108,7 +108,7 @@ def _search(problem: LawProblem, goal: int, tolerance: float, seed: int, clock: 
     """Beams of growing width, each with the best order so far as its bar, and local search in between."""
     peel = _Peel.of(problem, goal)
     best, value, bound, nodes = np.arange(0), -math.inf, math.inf, 0
-    for width in WIDTHS:
+    for width in BEAM_WIDTHS:
         ending = peel.beam(min(width, max(8, NUMBERS // problem.size**2)), value + tolerance, clock)
         nodes += ending.nodes
         if ending.value > value:

@@ -19,7 +19,7 @@ from taskorder.ordering.law_search import best_by_law
 from taskorder.ordering.local_moves import descended, insertion_values, position_range
 from taskorder.ordering.solver_input import SolverInput
 
-MAX_CHOICES = 300
+MAX_SOLVED = 300
 """Most choices of extra visits that are tried one by one."""
 
 
@@ -33,7 +33,7 @@ def best_visits(inputs: SolverInput, goal: int, clock: Clock) -> tuple[Proof, In
         proof = best_by_law(problem, goal, seed=inputs.seed, clock=clock)
         return proof, problem.tasks[proof.order], ()
     choices = math.comb(len(constraints.names) + free, free)  # of at most `free` extra visits
-    proof, tasks = (_try_all if choices <= MAX_CHOICES else _add)(inputs, free, goal, clock)
+    proof, tasks = (_try_all if choices <= MAX_SOLVED else _add)(inputs, free, goal, clock)
     repeated = sorted({constraints.names[t] for t in tasks if (tasks == t).sum() > 1 or t in constraints.learned})
     note = f"visited again: {', '.join(repeated)}" if repeated else "no task is visited again"
     if len(tasks) < (constraints.visits or 0):

@@ -195,8 +195,8 @@ def _law_notes(inputs: SolverInput, rule: str, result: RuleResult) -> list[str]:
         return []
     if (inputs.options or {}).get("retention") is None:
         notes.append(
-            f"retention {law.retention[0]:g} is assumed, which is usual for plain networks: measure that of your learner "
-            "with plan, or give `retention`"
+            f"retention {law.retention[0]:g} is assumed, which is usual for plain networks: measure that of your "
+            "learner with plan, or give `retention`"
         )
     if law.objective == "score" and rule == "optimal" and not inputs.constraints.num_repeats:
         problem = inputs.law_problem()

@@ -26,9 +26,9 @@ from taskorder.theory.law import (
 from taskorder.theory.nearest import nearest_correlation
 
 OBJECTIVES = ("score", "error")
-SIMILARITY, TRANSFER = KINDS = ("similarity", "transfer")
+SIMILARITY, TRANSFER = CONTENTS = ("similarity", "transfer")
 """What a table holds: a symmetric similarity with ones on its diagonal, or knowledge, in general not symmetric."""
-ROUNDING = 1e-3
+LARGEST_ASYMMETRY = 1e-3
 """A similarity may be so far from symmetric; what is farther is a transfer table."""
 
 
@@ -169,8 +169,8 @@ def solver_input(
     given = _few_tasks(checks.square_matrix(table, "table"), "table")
     if objective not in (None, *OBJECTIVES):
         raise ValueError(f"`objective` must be one of {', '.join(OBJECTIVES)}, got {objective!r}.")
-    if kind not in (None, *KINDS):
-        raise ValueError(f"`kind` must be one of {', '.join(KINDS)}, got {kind!r}.")
+    if kind not in (None, *CONTENTS):
+        raise ValueError(f"`kind` must be one of {', '.join(CONTENTS)}, got {kind!r}.")
     kind = kind or kind_of(given)
     checked = Constraints.of(len(given), **constraints)
     d = checked_retention(PLAIN_RETENTION if retention is None else retention, len(given), checked.names)
@@ -237,7 +237,7 @@ def kind_of(table: Floats) -> str:
     ('similarity', 'transfer')
     """
     ones = np.abs(np.diagonal(table) - 1).max() <= checks.SYMMETRY_TOLERANCE
-    return SIMILARITY if ones and checks.asymmetry(table) <= ROUNDING else TRANSFER
+    return SIMILARITY if ones and checks.asymmetry(table) <= LARGEST_ASYMMETRY else TRANSFER
 
 
 def _check_theory(given: Floats, kind: str, start: object) -> None:
@@ -246,7 +246,7 @@ def _check_theory(given: Floats, kind: str, start: object) -> None:
         raise ValueError("`start` must be left out with retention=1, got one. Name `learned` tasks instead.")
     if kind == SIMILARITY:
         return
-    if checks.asymmetry(given) <= ROUNDING:
+    if checks.asymmetry(given) <= LARGEST_ASYMMETRY:
         checks.unit_diagonal(given, "table")
     raise ValueError(
         f"`retention` must be below 1 for a transfer table, got 1 with |S - S.T| up to {checks.asymmetry(given):.3g}. "
@@ -275,7 +275,7 @@ def _knowledge(given: Floats, kind: str, repair: bool) -> tuple[Floats, str]:
     if off.size and np.diagonal(given).mean() < off.mean():
         raise ValueError(
             "`table` must hold knowledge (1 is perfect, 0 is chance), got less of a learner's own task than of others. "
-            "For distances take 1 - distance; for losses see taskorder.tables.knowledge, or --losses."
+            "For distances take 1 - distance; for losses see taskorder.tables.knowledge."
         )
     return given, "transfer table, as given"
 

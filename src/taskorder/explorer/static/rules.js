@@ -6,6 +6,7 @@ import * as server from "./server.js";
 
 const ABOUT = {
   "periphery-to-core": "least typical task first",
+  "row-sums": "least outgoing transfer first",
   "core-to-periphery": "most typical task first",
   "max-path": "neighbors as unlike as possible",
   "min-path": "neighbors as alike as possible",
