@@ -75,7 +75,7 @@ def plan_by_rule(body: Payload, watch: Watch | None = None) -> Plan:
         return solve(rule=rule, **options)
     # found without the weights, and scored with them
     order = solve(rule=rule, **{**options, "weights": None}).order
-    return plan_of_order({**inputs, "order": order, "rule": rule})
+    return plan_of_order({**body, "order": order, "rule": rule})
 
 
 def plan_of_order(body: Payload) -> Plan:
