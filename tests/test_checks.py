@@ -24,7 +24,7 @@ def test_numbers_and_what_is_none():
         (lambda: chain(HUGE, 0.5), r"`num_tasks` must be at most 2\*\*53"),
         (lambda: chain(3, "0.5"), "`a` must be a similarity"),
         (lambda: chain(3, HUGE), "`a` must be a similarity"),
-        (lambda: solve([[1, HUGE], [HUGE, 1]], retention=1), "`similarity` must be a square table of numbers"),
+        (lambda: solve([[1, HUGE], [HUGE, 1]], retention=1), "`table` must be a square table of numbers"),
         (lambda: solve(C, weights=[1, HUGE, 1], retention=1), "`weights` must be 3 numbers"),
         (lambda: solve(C, first=True, retention=1), r"`first` must list task indices, got \[True\]"),
         (lambda: solve(C, seed=False, retention=1), "`seed` must be a nonnegative integer, got False"),

@@ -1,6 +1,7 @@
 """Bad input gives exit code 2 and one line on stderr, never a traceback."""
 
 import io
+import json
 import os
 import subprocess
 import sys
@@ -20,8 +21,8 @@ BAD_FILES = {
     "empty": ("", "empty"),
     "2 x 3": ("1,0,0\n0,1,0\n", "2 rows and 3 columns"),
     "duplicate names": ("A,A\n1,0\n0,1\n", "'A' more than once"),
-    "diagonal": ("2,0\n0,1\n", "ones on the diagonal"),
-    "distances": ("0,2\n2,0\n", "got 0 for task 1. Distances are not similarities: 1 - distance often is."),
+    "diagonal": ("2,0\n0,1\n", "at most 1 (1 is perfect, 0 is chance), got 2 at row 1"),
+    "distances": ("0,2\n2,0\n", "1 - distance of distances"),
     "past one": ("1,1.5\n1.5,1\n", "[-1, 1]"),
     "decimal commas": ("1,0,0,5\n0,5,1,0\n", "semicolons"),
 }
@@ -86,9 +87,14 @@ def test_bad_options(options, expected, tmp_path, capsys):
 def test_asymmetric_tables(tmp_path, capsys):
     path = tmp_path / "asymmetric.csv"
     path.write_text("1,0.5\n0.2,1\n")
-    assert "symmetric" in refused(capsys, ["solve", str(path), "--no-repair"])
-    assert main(["solve", str(path)]) == 0
+    assert "`--retention` must be below 1 for a transfer table" in refused(
+        capsys, ["solve", str(path), "--retention", "1"]
+    )
+    assert "must be left out with a transfer table" in refused(capsys, ["solve", str(path), "--no-repair"])
+    assert main(["solve", str(path), "--retention", "1", "--kind", "similarity"]) == 0
     assert "repaired" in capsys.readouterr().out
+    assert main(["solve", str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["table"] == "transfer table, as given"
 
 
 def test_output_with_other_names(tmp_path, capsys):

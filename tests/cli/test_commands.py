@@ -85,15 +85,17 @@ def test_plan_prints_numbered_steps(table, capsys):
     for step, task in enumerate(plan.named_order, start=1):
         row = next(line for line in text.splitlines() if line.split()[:1] == [str(step)])
         assert task in row
-    assert f"{plan.error:.6g}" in text
-    assert "proven" in text
+    assert f"{plan.score:.4f}" in text
+    assert "proven in the model" in text
+    assert "keeps 13 % of what it knew" in text
 
 
-def test_the_last_total_is_the_weighted_error(table, capsys):
-    assert main(["solve", table, "--weights", "cats=3,owls=0.5"]) == 0
+@pytest.mark.parametrize("objective", ["score", "error"])
+def test_the_last_total_is_the_value_of_the_plan(objective, table, capsys):
+    assert main(["solve", table, "--weights", "cats=3,owls=0.5", "--objective", objective]) == 0
     lines = capsys.readouterr().out.splitlines()
     last = next(line for line in lines if line.split()[:1] == ["5"])
-    error = next(line for line in lines if line.startswith("error"))
+    error = next(line for line in lines if line.startswith(objective))
     assert float(last.split()[-2]) == pytest.approx(float(error.split()[1]), abs=6e-5)
 
 
@@ -113,7 +115,8 @@ def test_every_option_reaches_the_solver(table, tmp_path, calls, capsys):
     plan = plan_of(
         capsys, "solve", table, "--rule", "greedy", "--output-similarity", str(output), "--weights", "1,2,1,1,1",
         "--before", "cats:a:b", "--before", "a:b:dogs", "--first", "cats", "--last", "dogs", "--learned", '"x, y"',
-        "--time-limit", "3", "--seed", "7", "--no-repair",
+        "--time-limit", "3", "--seed", "7", "--no-repair", "--retention", "1",
+        "--objective", "error", "--kind", "similarity",
     )  # fmt: skip
     (args, options), *more = calls
     assert not more
@@ -124,6 +127,7 @@ def test_every_option_reaches_the_solver(table, tmp_path, calls, capsys):
     assert options["before"] == [("cats", "a:b"), ("a:b", "dogs")]
     assert (options["first"], options["last"], options["learned"]) == ("cats", "dogs", ["x, y"])
     assert (options["time_limit"], options["seed"], options["repair"]) == (3.0, 7, False)
+    assert (options["retention"], options["objective"], options["kind"]) == (1.0, "error", "similarity")
     assert plan.named_order == ("cats", "a:b", "owls", "dogs") or plan.named_order == ("cats", "owls", "a:b", "dogs")
 
 
@@ -166,7 +170,7 @@ def test_demo(capsys):
 def test_a_table_that_needs_repair_says_so(tmp_path, capsys):
     path = tmp_path / "broken.csv"
     path.write_text("1,0.9,-0.9\n0.9,1,0.9\n-0.9,0.9,1\n")
-    assert main(["solve", str(path)]) == 0
+    assert main(["solve", str(path), "--retention", "1"]) == 0
     assert "nearest correlation matrix" in capsys.readouterr().out
     assert main(["solve", str(path), "--no-repair"]) == 2
     assert "taskorder: error:" in capsys.readouterr().err
@@ -253,7 +257,7 @@ def test_a_narrow_terminal_folds_names(columns, tmp_path, capsys, monkeypatch):
     path = tmp_path / "table.csv"
     write_similarity(path, TABLE[:3, :3], names)
     on_a_terminal(monkeypatch, columns)
-    assert main(["solve", str(path)]) == 0
+    assert main(["solve", str(path), "--retention", "1"]) == 0
     text = capsys.readouterr().out
     assert max(map(len, text.splitlines())) <= columns
     assert "\u2026" not in text
@@ -269,7 +273,7 @@ def test_a_narrow_comparison_leaves_the_orders_out(columns, table, capsys, monke
     text = capsys.readouterr().out
     assert "\u2026" not in text
     assert max(map(len, text.splitlines())) <= columns
-    assert all(header in text for header in ("rule", "error", "x best", "percentile"))
+    assert all(header in text for header in ("rule", "score", "of lead", "percentile"))
     assert ("orders: see --json or a wider terminal" in text) == (columns < 100)
     assert ("cats" in text) == (columns >= 100)
 

@@ -80,7 +80,7 @@ class Running:
 
 
 def test_interrupt_gives_the_best_order_so_far(hard_table):
-    with Running("solve", hard_table, "--time-limit", "600", "--json") as running:
+    with Running("solve", hard_table, "--retention", "1", "--time-limit", "600", "--json") as running:
         running.wait_for(b"gap")
         running.process.send_signal(signal.SIGINT)
         code, text = running.finish()
@@ -94,7 +94,7 @@ def test_interrupt_gives_the_best_order_so_far(hard_table):
 
 @pytest.mark.slow("interrupt")
 def test_interrupted_tables_say_so(hard_table):
-    with Running("solve", hard_table, "--time-limit", "600") as running:
+    with Running("solve", hard_table, "--retention", "1", "--time-limit", "600") as running:
         running.wait_for(b"gap")
         running.process.send_signal(signal.SIGINT)
         code, text = running.finish()
@@ -105,7 +105,7 @@ def test_interrupted_tables_say_so(hard_table):
 
 @pytest.mark.slow("interrupt")
 def test_interrupted_comparison(hard_table):
-    with Running("compare", hard_table, "--time-limit", "600", "--json") as running:
+    with Running("compare", hard_table, "--retention", "1", "--time-limit", "600", "--json") as running:
         running.wait_for(b"comparing rules")
         running.process.send_signal(signal.SIGINT)
         code, text = running.finish()

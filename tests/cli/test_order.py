@@ -17,7 +17,7 @@ def here(tmp_path, monkeypatch, capsys):
     """A folder with table.csv and plan.json."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "table.csv").write_text(TABLE)
-    assert main(["solve", "table.csv", "--json"]) == 0
+    assert main(["solve", "table.csv", "--retention", "1", "--json"]) == 0
     (tmp_path / "plan.json").write_text(capsys.readouterr().out)
     return tmp_path
 

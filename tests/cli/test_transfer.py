@@ -7,6 +7,7 @@ import pytest
 
 from taskorder import solve
 from taskorder.cli import main
+from taskorder.tables.knowledge import knowledge, transfer_table
 from taskorder.tables.loss_ratios import loss_ratios, loss_ratios_from_accuracy, similarity_from_loss_ratios
 from taskorder.tables.writing import write_similarity
 
@@ -33,13 +34,13 @@ def plan(capsys, *argv, command="solve"):
 
 
 def expected(similarity):
-    return solve(similarity, names=NAMES)
+    return solve(similarity, names=NAMES, retention=1)
 
 
 def test_losses_with_a_table_of_chance(file, capsys):
     back = [3, 1, 0, 2]  # the same table with its tasks in another order
     chance = file("chance.csv", CHANCE[np.ix_(back, back)], [NAMES[i] for i in back])
-    found = plan(capsys, file("losses.csv", LOSSES), "--losses", "--chance", chance)
+    found = plan(capsys, file("losses.csv", LOSSES), "--losses", "--chance", chance, "--retention", "1")
     wanted = expected(similarity_from_loss_ratios(loss_ratios(LOSSES, CHANCE)))
     assert found["names"] == list(NAMES)
     assert found["order"] == list(wanted.order)
@@ -52,18 +53,23 @@ def test_losses_with_a_table_of_chance(file, capsys):
     ("chance", "table"), [("0.7", np.full((4, 4), 0.7)), ("0.7,0.8,0.9,1", np.tile([0.7, 0.8, 0.9, 1], (4, 1)))]
 )
 def test_losses_with_numbers_of_chance(file, capsys, chance, table):
-    found = plan(capsys, file("losses.csv", LOSSES), "--losses", "--chance", chance)
+    found = plan(capsys, file("losses.csv", LOSSES), "--losses", "--chance", chance, "--retention", "1")
     assert found["error"] == pytest.approx(expected(similarity_from_loss_ratios(loss_ratios(LOSSES, table))).error)
+    found = plan(capsys, file("losses.csv", LOSSES), "--losses", "--chance", chance)
+    wanted = solve(transfer_table(knowledge(LOSSES, table)), names=NAMES)
+    assert found["order"] == list(wanted.order)
+    assert found["score"] == pytest.approx(wanted.score)
+    assert found["notes"][0] == "knowledge from the losses in the file"
 
 
 def test_ratios(file, capsys):
-    found = plan(capsys, file("ratios.csv", LOSSES), "--ratios")
+    found = plan(capsys, file("ratios.csv", LOSSES), "--ratios", "--retention", "1")
     assert found["error"] == pytest.approx(expected(similarity_from_loss_ratios(LOSSES)).error)
     assert found["repair"] is None  # an asymmetric table is what is wanted here
 
 
 def test_accuracies(file, capsys):
-    found = plan(capsys, file("accuracy.json", ACCURACY), "--accuracy", "--chance", "0.5")
+    found = plan(capsys, file("accuracy.json", ACCURACY), "--accuracy", "--chance", "0.5", "--retention", "1")
     wanted = expected(similarity_from_loss_ratios(loss_ratios_from_accuracy(ACCURACY, np.full((4, 4), 0.5))))
     assert found["order"] == list(wanted.order)
     assert found["error"] == pytest.approx(wanted.error)
@@ -73,16 +79,16 @@ def test_compare_reads_the_same_tables(file, capsys):
     losses = file("losses.csv", LOSSES)
     found = plan(capsys, losses, "--losses", "--chance", "0.7", command="compare")
     best = plan(capsys, losses, "--losses", "--chance", "0.7")
-    assert found["best"] == pytest.approx(best["error"])
-    assert found["notes"][0] == "similarity from the losses in the file"
+    assert found["best"] == pytest.approx(best["score"])
+    assert found["notes"][0] == "knowledge from the losses in the file"
 
 
 def test_similarities_below_minus_one_are_taken_as_minus_one_and_said(file, capsys):
     ratios = LOSSES.copy()
     ratios[0, 3] = ratios[3, 0] = 9.0
-    found = plan(capsys, file("ratios.csv", ratios), "--ratios")
+    found = plan(capsys, file("ratios.csv", ratios), "--ratios", "--retention", "1")
     assert found["notes"][1] == "1 pair of tasks with similarity below -1: taken as -1"
-    assert main(["solve", file("ratios.csv", ratios), "--ratios"]) == 0
+    assert main(["solve", file("ratios.csv", ratios), "--ratios", "--retention", "1"]) == 0
     assert "taken as -1" in capsys.readouterr().out
 
 

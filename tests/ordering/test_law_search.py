@@ -229,7 +229,7 @@ def test_compare_shows_the_rules_at_other_retentions():
         ({"kind": "matrix"}, "`kind` must be one of similarity, transfer"),
         ({"output": np.ones((3, 3))}, "`output` must be left out with a retention of 0.13"),
         ({"start": [0, 1]}, "`start` must be 3 finite numbers"),
-        ({"repair": False}, "`repair` must be True with a transfer table"),
+        ({"repair": False}, "`repair` must be left out with a transfer table"),
         ({"rule": "first-order"}, "must not be 'first-order' with a transfer table"),
         ({"table": [[1, 0.5, np.nan], [0.2, 1, 0.1], [0.3, 0.2, 1]]}, "`table` must be finite.*Fill or drop missing"),
         ({"table": [[1, 85, 60], [50, 1, 70], [55, 60, 1]]}, "`table` must hold knowledge of at most 1"),

@@ -223,9 +223,9 @@ def table_of(
     else:
         ratios = (loss_ratios if kind == "losses" else loss_ratios_from_accuracy)(table, _chance(args, names))
     source = "loss ratios" if kind == "ratios" else kind
+    paper, raised = clip_similarity(similarity_from_loss_ratios(ratios))  # refuses ratios that are none
     if not similarity:
         return transfer_table(1 - ratios), (f"knowledge from the {source} in the file",)
-    paper, raised = clip_similarity(similarity_from_loss_ratios(ratios))
     notes = [f"similarity from the {source} in the file"]
     if raised:
         notes.append(f"{raised} pair{'s' if raised > 1 else ''} of tasks with similarity below -1: taken as -1")

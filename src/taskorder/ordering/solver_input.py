@@ -264,12 +264,13 @@ def _knowledge(given: Floats, kind: str, repair: bool) -> tuple[Floats, str]:
             checks.positive_semidefinite(symmetric)
         return knowledge_from_similarity(symmetric), "knowledge 1 - (1 - rho)^2 from a similarity rho"
     if not repair:
-        raise ValueError("`repair` must be True with a transfer table, got False: nothing is repaired there.")
+        raise ValueError("`repair` must be left out with a transfer table, got False: nothing is repaired there.")
     if given.max() > 1 + checks.SYMMETRY_TOLERANCE:
         row, column = np.unravel_index(given.argmax(), given.shape)
         raise ValueError(
             f"`table` must hold knowledge of at most 1 (1 is perfect, 0 is chance), got {given[row, column]:.6g} at "
-            f"row {row + 1}, column {column + 1}. For accuracies in percent divide by 100 and subtract chance."
+            f"row {row + 1}, column {column + 1}. Divide percentages by 100; take 1 - loss / chance of losses, "
+            "1 - distance of distances."
         )
     off = given[~np.eye(len(given), dtype=bool)]
     if off.size and np.diagonal(given).mean() < off.mean():
