@@ -49,22 +49,22 @@ class Confidence:
     verdict: str
     """order matters, too noisy to say, or any order is fine."""
     beats_random: float
-    """Probability that the order chosen on one half of the pilot beats a random order on the other half."""
+    """Probability that the chosen order beats a random order in the real run."""
     gain: float
-    """Mean advantage of the chosen order over a random one, measured on the other half, in `unit`."""
+    """Mean advantage of the chosen order over a random one, in `unit`."""
     gain_low: float
-    """Lower end of the 90 % interval of the gain in the real run; of a rule on similarity, of the gain on halves."""
+    """Lower end of the 90 % interval of the gain in the real run."""
     gain_high: float
     unit: str
-    """accuracy: mean accuracy of all tasks in rehearsal; score: its stand-in where accuracy is unknown; error: share
-    of the mean predicted error."""
+    """accuracy: mean accuracy of all tasks at the end; score: mean knowledge, where accuracy is unknown. Plans of older
+    versions may have error: share of the mean predicted error."""
     same_first: float
     """Share of bootstrap draws that begin with the same task as the plan."""
     same_last: float
     same_neighbors: float
     """Mean share of the plan's neighbors that are neighbors in a bootstrap draw's order, too."""
     as_good: tuple[tuple[int, ...], ...]
-    """Orders that the pilot cannot tell from the chosen one, best first; at most ten."""
+    """Orders that may be as good as the chosen one in the real run, best first; at most ten."""
     num_as_good: int
     """How many such orders there are among `num_orders`."""
     num_orders: int
@@ -77,7 +77,39 @@ class Confidence:
         return (
             f"Confidence: {100 * self.beats_random:.0f} % likely to beat a random order; expected gain "
             f"{100 * self.gain:.1f} {unit} (90 % interval {100 * self.gain_low:.1f} to {100 * self.gain_high:.1f}). "
-            f"Verdict: {self.verdict}; {self.num_as_good} of {self.num_orders} orders are as good."
+            f"Verdict: {self.verdict}; {self.num_as_good} of {self.num_orders} orders may be as good."
+        )
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a plan from a pilot expects at the end of the real run, with 90 % intervals."""
+
+    unit: str
+    """accuracy; knowledge (the share of the loss of guessing that is gone) where accuracies are unknown."""
+    mean: float
+    """Weighted mean over all tasks."""
+    low: float | None
+    high: float | None
+    tasks: tuple[float, ...]
+    """By task index."""
+    tasks_low: tuple[float, ...] | None
+    tasks_high: tuple[float, ...] | None
+    random_mean: float
+    """The mean over random orders."""
+    random_std: float
+    """The standard deviation between random orders."""
+    retention: str = ""
+    """How much the learner keeps, in a sentence."""
+    cost: float | None = None
+    """What the pilot cost, as a share of training once on all examples; None where tasks have no data."""
+
+    def summary(self) -> str:
+        """One line of text."""
+        interval = "" if self.low is None or self.high is None else f" [{100 * self.low:.0f}, {100 * self.high:.0f}]"
+        return (
+            f"expect  {100 * self.mean:.0f} % mean {self.unit} at the end{interval}; random orders "
+            f"{100 * self.random_mean:.0f} % +- {100 * self.random_std:.1f}"
         )
 
 
@@ -98,7 +130,7 @@ class Alternative:
     error: float
     """Its predicted error, as that of the plan."""
     expected: float | None = None
-    """Its rehearsed score, as that of the plan; None where it was not rehearsed."""
+    """Its predicted mean accuracy (or knowledge), as in the prediction of the plan."""
 
 
 @dataclass(frozen=True)
@@ -158,10 +190,11 @@ class Plan:
     """SHA-256 of the similarity matrix as given (little-endian float64, row by row)."""
     version: str = ""
     expected: float | None = None
-    """For a plan from a pilot: the score of the order in rehearsal, about the mean accuracy of all tasks at the end."""
+    """For a plan of an older version from a pilot: the score of the order in rehearsal."""
     regret: float | None = None
     """With tasks already learned: how much smaller the error of the best order would be if none had been."""
     confidence: Confidence | None = None
+    prediction: Prediction | None = None
     warnings: tuple[Caution, ...] = ()
     alternatives: tuple[Alternative, ...] = ()
 
@@ -206,6 +239,8 @@ class Plan:
             f"proof   {self._proof()}",
             f"time    {self.seconds:.3g} s",
         ]
+        if self.prediction is not None:
+            lines.append(self.prediction.summary())
         if self.expected is not None:
             lines.append(f"pilot   {self.expected:.4f} in rehearsal")
         if self.regret is not None:

@@ -89,7 +89,7 @@ def test_what_is_wrong_with_an_audit_is_said_in_one_line(results, here, capsys, 
 
 @pytest.fixture(scope="module")
 def pilot(tmp_path_factory):
-    """A real pilot: three tasks in a table, scikit-learn, every order rehearsed."""
+    """A real pilot: three tasks in a table, scikit-learn, all pairs learned."""
     pytest.importorskip("sklearn")
     folder = tmp_path_factory.mktemp("pilot")
     rng = np.random.default_rng(0)
@@ -125,14 +125,11 @@ def test_a_pilot_folder(pilot, here, capsys):
         text = file.read()
     for key in ("beats_random", "same_first", "same_last", "same_neighbors"):
         assert f'data-value="{plan["confidence"][key]!r}"' in text
-    scores = dict(zip(map(tuple, found["rehearsed"]["orders"]), found["rehearsed"]["scores"], strict=True))
-    assert len(scores) == 6
-    assert scores[tuple(plan["order"])] == pytest.approx(plan["expected"])
-    for other in plan["alternatives"]:
-        assert scores[tuple(other["order"])] == pytest.approx(other["expected"])
+    for value in (*plan["prediction"]["tasks"], *(other["expected"] for other in plan["alternatives"])):
+        assert f'data-value="{value!r}"' in text
     for warning in plan["warnings"]:
         assert warning["text"] in unescape(text)
-    assert 'id="rehearsed"' in text
+    assert 'id="prediction"' in text
     assert 'id="standing"' in text
 
 
@@ -144,14 +141,13 @@ def test_a_plan_from_a_pilot_alone(pilot, here, capsys):
     assert 'id="alternatives"' in text
     plan = json.loads((pilot / "plan.json").read_text())
     for other in plan["alternatives"]:
-        assert f'data-value="{other["error"]!r}"' in text
         assert f'data-value="{other["expected"]!r}"' in text
     os.remove("report.html")
     capsys.readouterr()
     for key, value in (
         ("confidence", {"verdict": "sure"}), ("confidence", {**plan["confidence"], "gain": "x"}),
         ("warnings", [{"kind": "a", "text": 1}]), ("alternatives", [{**plan["alternatives"][0], "order": [9, 9]}]),
-        ("expected", "x"),
+        ("expected", "x"), ("prediction", {**plan["prediction"], "tasks": [0.5]}),
     ):  # fmt: skip
         (here / "bad.json").write_text(json.dumps({**plan, key: value}))
         assert "must be" in refused(capsys, "bad.json")
@@ -162,11 +158,6 @@ def test_a_folder_that_is_not_quite_a_pilot(pilot, here, capsys):
     plan = (copy / "plan.json").read_bytes()
     assert "must end in .html or .htm, got 'plan.json'" in refused(capsys, "copy", "-o", "copy/plan.json")
     assert (copy / "plan.json").read_bytes() == plan
-    (copy / "rehearsal.csv").write_text("seed,learned,test,value,accuracy\n0,a,a,1,1\n")
-    assert "got some missing" in refused(capsys, "copy")
-    (copy / "rehearsal.csv").write_text("nonsense\n1\n")
-    assert "must be the table that `taskorder plan` wrote" in refused(capsys, "copy")
-    (copy / "rehearsal.csv").unlink()
     (copy / "similarity.csv").write_text(",a,b,c\na,1,0,0\nb,0,1,0\nc,0,0,1\n")
     assert "another digest" in refused(capsys, "copy")
     (copy / "similarity.csv").unlink()

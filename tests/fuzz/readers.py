@@ -15,14 +15,12 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from taskorder import solve
 from taskorder.cli import main
 from taskorder.runs.store import Store
 
 from .mutate import Mutation, damaged, in_gzip, in_zip, odd_json, odd_npy, odd_store, odd_tar
 from .seeds import (
     NAMES,
-    TABLE,
     archives,
     audits,
     cifar_records,
@@ -41,7 +39,6 @@ from .seeds import (
     packed_idx,
     packed_results,
     plans,
-    rehearsals,
     results,
     solve_bodies,
     specs,
@@ -258,14 +255,6 @@ def figure(path: Path) -> object:
     return summary_page([figure]) + figure_page(figure, "results")
 
 
-def rehearsal(path: Path) -> object:
-    from taskorder.records import Plan
-    from taskorder.report.pilot import read_rehearsal, rehearsed_orders
-
-    plan = Plan.from_json(solve(TABLE, names=NAMES, retention=1).to_json())
-    return rehearsed_orders(plan, read_rehearsal(path, plan))
-
-
 # Requests to the explorer
 
 
@@ -351,7 +340,6 @@ READERS = {
         Reader("kept table", ".csv.gz", lambda: [kept()[1]], PACKED, kept_table, 5),
         Reader("kept description", ".json", lambda: [kept()[0]], JSON, kept_description, 5),
         Reader("figure", ".json", figures, JSON, figure, 5),
-        Reader("rehearsal.csv", ".csv", rehearsals, TEXT, rehearsal),
         Reader("explorer: table", "", tables, TEXT, partial(asked, what="table")),
         Reader("explorer: plan", ".json", solve_bodies, JSON, partial(asked, what="plan"), 5),
         Reader("explorer: plan", ".json", solve_bodies, JSON, partial(asked, what="plan"), 5),

@@ -281,14 +281,6 @@ def figures() -> list[bytes]:
 
 
 @cache
-def rehearsals() -> list[bytes]:
-    lines = ["seed,learned,test,value,accuracy"]
-    for seed, way, test in itertools.product((0, 1), itertools.permutations(NAMES), NAMES):
-        lines.append(f"{seed},{'>'.join(way)},{test},0.{len(way[0])}{seed},0.{len(test)}{len(way[1])}")
-    return ["\n".join(lines).encode()]
-
-
-@cache
 def solve_bodies() -> list[bytes]:
     asked = {"similarity": TABLE, "names": NAMES, "order": [0, 1, 2], "rule": "optimal", "seconds": 1, "seed": 0}
     more = {"before": [["cats", "dogs"]], "first": "cats", "weights": [1, 2, 1], "learned": []}

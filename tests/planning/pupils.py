@@ -5,6 +5,7 @@ from sklearn.linear_model import SGDClassifier
 
 from taskorder.learners import CallableLearner, SklearnLearner
 from taskorder.task import Task
+from taskorder.theory.law import final_knowledge
 
 NAMES = "ABCDEFGHI"
 
@@ -37,3 +38,25 @@ def turned(angle, seed, count=80):
 
 def learner():
     return SklearnLearner(SGDClassifier(loss="log_loss", alpha=0.01), epochs=2)
+
+
+def retaining(table, retention, noise=0.0):
+    """A black box that obeys the law of retention: losses are what is not known, of 1."""
+    S = np.asarray(table, dtype=float)
+
+    def answer(learned, test, seed):
+        known = final_knowledge(S, [NAMES.index(name) for name in learned], retention)[NAMES.index(test)]
+        if noise:
+            key = [seed, NAMES.index(test), *(NAMES.index(name) for name in learned)]
+            known = known + noise * np.random.default_rng(key).normal()
+        return {"loss": max(0.0, 1 - known), "chance": 1.0}
+
+    return CallableLearner(answer, name="retaining")
+
+
+def random_table(count, seed=0):
+    """A transfer table that is not symmetric."""
+    rng = np.random.default_rng(seed)
+    table = rng.uniform(0.0, 0.7, (count, count))
+    np.fill_diagonal(table, rng.uniform(0.85, 1.0, count))
+    return table

@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     tasks = digit_tasks()
     learner = _learner(tasks)
     try:
-        with Watcher(draw=sys.stderr.isatty(), label="rehearsing orders on the pilot") as watcher:
+        with Watcher(draw=sys.stderr.isatty(), label="learning the pilot") as watcher:
             planned = plan(
                 tasks, learner, PILOT, seeds=PILOT_SEEDS, sample_seed=args.seed, draws=100, report=watcher.count_or_stop
             )

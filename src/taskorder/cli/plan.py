@@ -39,8 +39,10 @@ learners:
   sklearn:CLASS           like sklearn:SGDClassifier(loss="log_loss",alpha=0.01)
   torch:MODULE:FACTORY    FACTORY() of MODULE.py gives a module, a logit a class
 
---budget is a number of fits (200) or a time (30s, 5min). Single tasks are
-fitted first, then pairs, then the endings of the best orders, then all orders.
+--budget is a number of fits (200) or a time (30s, 5min): single tasks are fitted
+first, then pairs of them. Or it is a share of one training run on all the data
+("0.25 runs") or a number of examples ("5000 examples"): then tasks race for the
+last places on growing samples, and --pilot and --seeds do not count.
 Every finished fit is stored in FOLDER: after Ctrl-C or a failure the same
 command continues.
 
@@ -50,8 +52,8 @@ command continues.
 
 FOLDER then holds plan.json, order.json for other frameworks (with the classes
 of the tasks where these are groups of classes), similarity.csv, losses.csv
-(a row for each seed and pair), rehearsal.csv (a row for each seed, sequence and
-task) and report.html.
+(a row for each seed, sequence of tasks that was learned, and task) and
+report.html.
 
 example:
   taskorder plan digits --pilot 20%
@@ -85,8 +87,9 @@ def add(commands: Any) -> None:
         help="examples a task: a share (1%%) or a number (200)",
     )
     add("--seeds", type=int, default=3, metavar="N", help="seeds of models and shuffles (3)")
-    add("--rule", default="auto", help="auto, rehearsal, or a rule of taskorder solve (auto)")
-    add("--budget", default="200", metavar="B", help="fits (200) or time (30s)")
+    add("--rule", default="auto", help="auto, or a rule of taskorder solve (auto)")
+    add("--retention", type=float, metavar="D", help="share of its knowledge that the learner keeps (from pairs)")
+    add("--budget", default="200", metavar="B", help='fits (200), time (30s) or training cost ("0.25 runs")')
     add_constraints(parser)
     add("--seed", type=int, default=0, metavar="N", help="random seed of the sample and the intervals (0)")
     add("--folder", default="plan", metavar="FOLDER", help="where to write (plan)")
@@ -137,7 +140,8 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
 
         try:
             result = run_pilot(
-                tasks, learner, args.pilot, args.rule, args.seeds, budget=args.budget, sample_seed=args.seed,
+                tasks, learner, args.pilot, args.rule, args.seeds, budget=args.budget, retention=args.retention,
+                sample_seed=args.seed,
                 store=store, report=watcher.count_or_stop, **constraints_of(args, tuple(task.name for task in tasks)),
             )  # fmt: skip
         except StoreError as problem:
@@ -185,21 +189,25 @@ def _refuse_table(data: Sequence[str]) -> None:
 
 
 def pilot_table(result: PilotResult, width: int | None) -> Table:
-    """One row a step: the task, how well it is done alone, and similarity to the others."""
+    """One row a step: the task, how much it teaches of the others, and what to expect of it at the end."""
     import numpy as np
 
     from taskorder.cli.render import folded_table
 
-    plan, table = result.plan, result.transfer
-    similarity = table.similarity()
-    others = (similarity.sum(axis=1) - 1) / max(len(similarity) - 1, 1)
-    own = np.diagonal(table.ratios.mean(axis=0))
+    plan, measured = result.plan, result.measured
+    prediction = plan.prediction
+    assert prediction is not None
+    P = len(plan.names)
+    known = measured.knowledge().mean(axis=0)[[measured.sequences.index((task,)) for task in range(P)]]
+    others = (known.sum(axis=1) - np.diagonal(known)) / max(P - 1, 1)
+    low, high = prediction.tasks_low or prediction.tasks, prediction.tasks_high or prediction.tasks
     rows = [
-        (str(step), plan.names[task], str(len(result.sample[task].targets)), f"{100 * own[task]:.0f} %",
-         f"{others[task]:.2f}")
+        (str(step), plan.names[task], str(len(result.sample[task].targets)), f"{100 * known[task, task]:.0f} %",
+         f"{100 * others[task]:.0f} %",
+         f"{100 * prediction.tasks[task]:.0f} % [{100 * low[task]:.0f}, {100 * high[task]:.0f}]")
         for step, task in enumerate(plan.order, start=1)
     ]  # fmt: skip
-    headers = ["step", "task", "examples", "loss left alone", "mean similarity"]
+    headers = ["step", "task", "examples", "known alone", "of the others", f"{prediction.unit} at the end"]
     return folded_table(headers, rows, "task", width)
 
 
@@ -217,7 +225,7 @@ def _write(result: PilotResult, read: TaskFiles, folder: Path) -> list[str]:
     plan, table = result.plan, result.transfer
     folder.mkdir(parents=True, exist_ok=True)
     names = plan.names
-    accuracy = table.accuracy
+    measured = result.measured
     files = {
         "plan.json": plan.to_json() + "\n",
         "order.json": PortableOrder.from_plan(
@@ -226,25 +234,15 @@ def _write(result: PilotResult, read: TaskFiles, folder: Path) -> list[str]:
         "losses.csv": _text(
             [["seed", "learned", "test", "loss", "chance", "accuracy"]]
             + [
-                [seed, names[a], names[b], table.losses[s, a, b], table.chance[s, a, b],
-                 "" if accuracy is None else accuracy[s, a, b]]
-                for s, seed in enumerate(table.seeds) for a in range(len(names)) for b in range(len(names))
+                [seed, ">".join(names[task] for task in sequence), names[b], measured.losses[s, row, b],
+                 measured.chance[s, row, b], "" if measured.accuracy is None else measured.accuracy[s, row, b]]
+                for s, seed in enumerate(table.seeds)
+                for row, sequence in enumerate(measured.sequences)
+                for b in range(len(names))
             ]
         ),
     }  # fmt: skip
-    rehearsal = result.rehearsal
-    (folder / "rehearsal.csv").unlink(missing_ok=True)  # that of an earlier pilot
-    if rehearsal is not None:
-        files["rehearsal.csv"] = _text(
-            [["seed", "learned", "test", "value", "accuracy"]]
-            + [
-                [table.seeds[s] if s < len(table.seeds) else s, ">".join(names[task] for task in ending), name,
-                 rehearsal.values[s, row, t], "" if rehearsal.accuracy is None else rehearsal.accuracy[s, row, t]]
-                for s in range(rehearsal.num_seeds)
-                for row, ending in enumerate(rehearsal.endings)
-                for t, name in enumerate(names)
-            ]
-        )  # fmt: skip
+    (folder / "rehearsal.csv").unlink(missing_ok=True)  # that of an older version
     for name, text in files.items():
         _write_text(folder / name, text)
     write_similarity(folder / "similarity.csv", table.similarity(), names)
@@ -270,13 +268,11 @@ def _text(rows: Iterable[Sequence[Any]]) -> str:
 def _report(result: PilotResult, folder: Path) -> str:
     """The page about the plan and what it rests on."""
     from taskorder.report.document import page_html
-    from taskorder.report.pilot import rehearsed_orders
     from taskorder.report.plan_numbers import plan_numbers
     from taskorder.report.plan_page import plan_page
     from taskorder.tables.loss_ratios import clip_similarity
 
     plan = result.plan
-    rehearsed = rehearsed_orders(plan, result.rehearsal)
     numbers = plan_numbers(plan, clip_similarity(result.transfer.similarity())[0], time_limit=5.0)
     title = f"The order of {len(plan.names)} tasks, from a pilot"
-    return page_html(plan_page(numbers, title, "a pilot", rehearsed), f"taskorder report {folder}")
+    return page_html(plan_page(numbers, title, "a pilot"), f"taskorder report {folder}")

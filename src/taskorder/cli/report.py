@@ -179,10 +179,10 @@ def _of_pilot(source: ReportInput, args: argparse.Namespace, watcher: Watcher) -
     from taskorder.report.plan_numbers import plan_numbers
     from taskorder.report.plan_page import plan_page
 
-    plan, similarity, rehearsed = read_pilot(source.path)
+    plan, similarity = read_pilot(source.path)
     numbers = plan_numbers(plan, similarity, time_limit=args.time_limit, watch=watcher)
     title = args.title or f"The order of {len(plan.names)} tasks, from a pilot"
-    return plan_page(numbers, title, f"the pilot in {source.name}", rehearsed)
+    return plan_page(numbers, title, f"the pilot in {source.name}")
 
 
 def _of_audit(source: ReportInput, args: argparse.Namespace, watcher: Watcher) -> Page | None:

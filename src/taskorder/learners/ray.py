@@ -1,4 +1,4 @@
-"""A learner whose fits run on a Ray cluster: `plan(tasks, RayLearner(mine))` rehearses there.
+"""A learner whose fits run on a Ray cluster: `plan(tasks, RayLearner(mine))` runs its pilot there.
 
 Its models are places in Ray's object store, where prefixes that orders share stay as checkpoints; what has no room
 there goes to disk, by Ray's own doing. A checkpoint that is lost with its machine is learned again from the one

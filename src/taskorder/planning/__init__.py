@@ -1,1 +1,1 @@
-"""From tasks and a learner to a plan: pilot, similarity, rehearsal, choice, confidence, warnings."""
+"""From tasks and a learner to a plan: pilot or race, retention, the law as measured, choice, confidence, warnings."""

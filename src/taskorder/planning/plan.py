@@ -1,9 +1,15 @@
-"""`plan`: from tasks and a learner to a plan; `run_pilot` also returns the measurements that it rests on."""
+"""`plan`: from tasks and a learner to a plan; `run_pilot` also returns the measurements that it rests on.
+
+    pilot sample -> every task alone, pairs -> transfer table, retention -> the order of the highest score
+                                            -> confidence, prediction, warnings
+
+A budget in examples or runs is spent in a race on growing samples (planning/racing.py).
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -14,45 +20,32 @@ from numpy.typing import ArrayLike
 
 from taskorder.checks import Floats, positive_count, seed_number, whole
 from taskorder.constraints import Constraints, TaskName
-from taskorder.learners.orders import FitReport, learn_orders
+from taskorder.learners.orders import FitReport
 from taskorder.learners.protocol import Learner, Model, is_learner
 from taskorder.ordering.plans import make_plan
 from taskorder.ordering.solve import RULES, RULES_WITHOUT_WEIGHTS, solve_input
 from taskorder.ordering.solver_input import SolverInput, checked_table
-from taskorder.planning.budget import Budget, budget_of
-from taskorder.planning.choice import (
-    ALTERNATIVE_RULES,
-    AUTO,
-    MAX_REHEARSED,
-    REHEARSAL,
-    auto_rule,
-    combined_score,
-    compared_orders,
-    predicted_errors,
-    rule_order,
-    similarity_rule,
-)
-from taskorder.planning.confidence import (
-    Evidence,
-    RehearsalEvidence,
-    SimilarityEvidence,
-    confidence,
-)
+from taskorder.planning.budget import budget_of
+from taskorder.planning.choice import ALTERNATIVE_RULES, AUTO, Order, best_order, rule_order
+from taskorder.planning.confidence import NOISY, confidence, predicted
 from taskorder.planning.estimate import TransferLosses
-from taskorder.planning.pilot import label_notes, pilot_sample
-from taskorder.planning.rehearsal import Rehearsal, SeedScores, rehearse
-from taskorder.planning.warnings import cautions
-from taskorder.prefixes import Prefix
-from taskorder.records import Alternative, Plan
+from taskorder.planning.fitted_law import FittedLaw, fitted_law
+from taskorder.planning.measurements import Measurements, Part
+from taskorder.planning.measuring import known_now
+from taskorder.planning.pilot import label_notes
+from taskorder.planning.tried import Tried, tried
+from taskorder.planning.warnings import ENOUGH, cautions
+from taskorder.records import Alternative, Confidence, Plan
 from taskorder.runs.store import Store
 from taskorder.tables.loss_ratios import clip_similarity
 from taskorder.task import Task, align
+from taskorder.theory.law import checked_retention
 
 BUDGET = 200
 """Fits, by default: all pairs of five tasks with three seeds take 75, of eight tasks 192."""
 SEARCHES = ("optimal", "worst", "first-order", "max-path", "min-path")
-SLOW_DRAWS = 20
-"""Resamples for a rule that searches, with many tasks."""
+SLOW_FROM, SLOW_DRAWS = 9, 20
+"""With so many tasks a rule that searches is slow, and gets so many resamples."""
 
 
 class PilotResult(NamedTuple):
@@ -65,17 +58,17 @@ class PilotResult(NamedTuple):
     >>> def answer(learned, test, seed):
     ...     return {"loss": 0.0 if learned[-1] == test else 0.5, "chance": 1.0}
     >>> result = run_pilot([Task("x"), Task("y"), Task("z")], CallableLearner(answer, name="pupil"), seeds=1)
-    >>> sorted(result.plan.named_order), result.transfer.losses.shape
-    (['x', 'y', 'z'], (1, 3, 3))
+    >>> sorted(result.plan.named_order), result.measured.losses.shape
+    (['x', 'y', 'z'], (1, 9, 3))
     """
 
     plan: Plan
     transfer: TransferLosses
     """What every task alone teaches of the others."""
-    rehearsal: Rehearsal | None
-    """None where the rule goes by the similarity of tasks alone."""
+    measured: Measurements
+    """The same and more: every task alone, and pairs of tasks."""
     sample: tuple[Task, ...]
-    """The pilot sample."""
+    """The pilot sample; in a race, that of the first round."""
 
 
 def plan(
@@ -92,11 +85,13 @@ def plan(
     pilot
         Share of each task's examples (a float) or their number (an int), classes in the same shares.
     rule
-        auto, rehearsal, or a rule of `solve`, which goes by the similarity of tasks alone.
+        auto follows the law of retention with what the pilot measures; a rule of `solve` goes by the similarity of
+        tasks alone.
     seeds
         Number of models and shuffles.
     **how
-        before, first, last, weights, learned, model, budget, draws, sample_seed, store, report: see `run_pilot`.
+        retention, before, first, last, weights, learned, model, budget, draws, sample_seed, store, report: see
+        `run_pilot`.
 
     Returns
     -------
@@ -109,8 +104,8 @@ def plan(
     >>> rng = np.random.default_rng(0)
     >>> tasks = [Task(f"t{k}", x := rng.normal(size=(60, 3)), x[:, k] > 0) for k in range(3)]
     >>> result = plan(tasks, SklearnLearner(SGDClassifier(loss="log_loss")), pilot=1.0, seeds=2)
-    >>> sorted(result.named_order), result.rule
-    (['t0', 't1', 't2'], 'rehearsal')
+    >>> sorted(result.named_order), result.prediction.unit
+    (['t0', 't1', 't2'], 'accuracy')
     """
     return run_pilot(tasks, learner, pilot, rule, seeds, **how).plan
 
@@ -122,6 +117,7 @@ def run_pilot(
     rule: str = AUTO,
     seeds: int = 3,
     *,
+    retention: ArrayLike | Mapping[str, float] | None = None,
     before: Iterable[tuple[TaskName, TaskName]] = (),
     first: TaskName | None = None,
     last: TaskName | None = None,
@@ -140,6 +136,9 @@ def run_pilot(
     ----------
     tasks, learner, pilot, rule, seeds
         As in `plan`.
+    retention
+        The share of its knowledge that the learner keeps when it learns the next task in the real run: one number, or
+        one for each task. Where it is left out, pairs of tasks tell it.
     before
         Pairs (a, b): a is learned before b. Tasks are given by name or by index.
     first, last
@@ -150,10 +149,11 @@ def run_pilot(
         Tasks already learned, in that order; the plan orders the others, and its `regret` says what the choice of the
         past cost.
     model
-        The model that has learned them, to go on from; without it they are learned anew on the pilot.
+        The model that has learned them: what it knows is measured. Without it the law says what it knows.
     budget
-        Fits in all (a number) or time ("30s", "5min"). A small budget means shorter endings and fewer seeds. None has
-        no limit.
+        Fits in all (a number) or time ("30s", "5min"): a small one means fewer seeds, then fewer pairs. Or what to
+        learn from, as a share of one training run on all examples ("0.25 runs") or in examples ("5000 examples"):
+        then tasks race for the last places on growing samples, and `pilot` and `seeds` do not count. None has no limit.
     draws
         Resamples of examples and seeds for the confidence; 0 leaves it out.
     sample_seed
@@ -177,8 +177,8 @@ def run_pilot(
            [1. , 0.5]])
     """
     clock = time.perf_counter()
-    if rule not in (AUTO, REHEARSAL, *RULES):
-        raise ValueError(f"`rule` must be one of {', '.join((AUTO, REHEARSAL, *RULES))}, got {rule!r}.")
+    if rule not in (AUTO, *RULES):
+        raise ValueError(f"`rule` must be one of {', '.join((AUTO, *RULES))}, got {rule!r}.")
     is_learner(learner)
     resamples, drawn_with = whole(draws), seed_number(sample_seed)
     if resamples is None or resamples < 0:
@@ -193,53 +193,55 @@ def run_pilot(
     if constraints.weights is not None and rule in RULES_WITHOUT_WEIGHTS:
         raise ValueError(
             f"`weights` must be left out with rule '{rule}', which ranks by similarity alone. "
-            f"Use rule '{REHEARSAL}' or 'optimal'."
+            f"Use rule '{AUTO}' or 'optimal'."
         )
     if model is not None and not constraints.learned:
         raise ValueError("`learned` must name the tasks that `model` has learned, got none.")
-    chosen_seeds = tuple(range(positive_count(seeds, "seeds")))
-    limits = budget_of(budget)
+    if retention is not None:
+        checked_retention(retention, len(names), names)
+    chosen_seeds, limits = tuple(range(positive_count(seeds, "seeds"))), budget_of(budget)
     notes = [*label_notes(aligned), *filter(None, [getattr(learner, "note", "")])]
-    sample = pilot_sample(aligned, pilot, drawn_with, keep_eval=False) if aligned[0].has_data else aligned
     with nullcontext() if store is None else Store(store) as open_store:
-        transfer, rehearsal = _measured(
-            sample, learner, chosen_seeds, rule, limits, constraints, model, open_store, report
-        )
-    similarity, raised = clip_similarity(transfer.similarity())
-    if raised:
-        notes.append(f"{raised} pair{'s' if raised > 1 else ''} of tasks with similarity below -1: taken as -1")
-    named = rule
-    if rule == AUTO:
-        named, why = auto_rule(len(names))
-        notes.append(f"auto chose {named}: {why}")
-    evidence: Evidence
-    if named == REHEARSAL:
-        assert rehearsal is not None
-        made, evidence = _by_rehearsal(rehearsal, transfer, similarity, constraints)
-    else:
-        made, evidence = _by_rule(named, transfer, similarity, constraints)
-        resamples = min(resamples, SLOW_DRAWS) if len(names) > MAX_REHEARSED + 1 and named in SEARCHES else resamples
+        found = tried(
+            aligned, learner, pilot, chosen_seeds, limits, constraints,
+            retention=retention, seed=drawn_with, store=open_store, report=report,
+        )  # fmt: skip
+    if model is not None:
+        found = found._replace(pilot=found.pilot._replace(start=known_now(found.sample, learner, model)))
+    law = fitted_law(found.pilot)
+    similarity, _ = clip_similarity(found.transfer.similarity())
+
+    def choose(law: FittedLaw, part: Part | None) -> Order:
+        if rule == AUTO:
+            return best_order(law, constraints)
+        drawn = found.transfer if part is None else found.transfer.drawn(np.asarray(part[0]), part[1])
+        return rule_order(drawn.similarity(), rule, constraints)
+
+    made = _made(rule, choose(law, None), similarity, constraints)
+    if rule in SEARCHES and len(names) >= SLOW_FROM:
+        resamples = min(resamples, SLOW_DRAWS)
     sure = None
     if constraints.num_open > 1 and constraints.fixes_order:
         notes.append("the constraints leave only one order: there is nothing to choose")
     elif resamples and constraints.num_open > 1:
-        sure = confidence(evidence, made.order, constraints, draws=resamples, seed=drawn_with)
+        sure = confidence(found.pilot, choose, made.order, constraints, draws=resamples, seed=drawn_with)
+    prediction = predicted(found.pilot, made.order, constraints, draws=resamples, seed=drawn_with)
     made = replace(
         made,
-        notes=(*notes, *made.notes),
-        expected=_expected(rehearsal, [made.order], constraints)[0],
-        regret=_regret(made, similarity, constraints),
+        notes=(*notes, *found.notes, *_more_examples(sure, found), *made.notes),
+        prediction=replace(prediction, retention=found.kept.sentence, cost=found.cost),
+        regret=_regret(law, made.order, constraints),
         confidence=sure,
-        warnings=cautions(sample, transfer, rehearsal),
-        alternatives=_alternatives(similarity, rehearsal, constraints),
+        warnings=cautions(found.sample, found.transfer),
+        alternatives=_alternatives(law, similarity, constraints),
         seconds=time.perf_counter() - clock,
         options={
-            **made.options, "rule": rule, "pilot": _plain(pilot), "seeds": len(transfer.seeds),
+            **made.options, "rule": rule, "pilot": _plain(pilot), "seeds": len(found.transfer.seeds),
             "budget": _plain(budget), "sample_seed": drawn_with,
             "draws": resamples, "from_model": model is not None,
         },
     )  # fmt: skip
-    return PilotResult(made, transfer, rehearsal, sample)
+    return PilotResult(made, found.transfer, found.pilot.measured, found.sample)
 
 
 def _plain(value: Any) -> Any:
@@ -247,114 +249,39 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _by_rehearsal(
-    rehearsal: Rehearsal, transfer: TransferLosses, similarity: Floats, constraints: Constraints
-) -> tuple[Plan, Evidence]:
-    """The plan with the best combined score, and what it rests on."""
-    base = _base(similarity, constraints)
-    evidence = RehearsalEvidence(rehearsal, transfer, lambda rest: _as_in(base, rest), constraints)
-    counts = evidence.sizes()[1]
-    everything = None if counts is None else [np.arange(count) for count in counts]
-    order = evidence.view(np.arange(rehearsal.num_seeds), everything).choose()
-    seeds = "1 seed" if rehearsal.num_seeds == 1 else f"{rehearsal.num_seeds} seeds"
-    note = f"rehearsed {rehearsal.level} with {seeds} in {rehearsal.fits} fits"
+def _made(rule: str, order: Order, similarity: Floats, constraints: Constraints) -> Plan:
+    """The plan of an order."""
+    inputs = SolverInput(checked_table(similarity), constraints)
+    if rule != AUTO:
+        return solve_input(inputs, rule)
     defaults = {"output": None, "time_limit": 10.0, "seed": 0, "repair": True}  # those of `solve`
-    made = make_plan(SolverInput(checked_table(similarity), constraints), order, REHEARSAL, options=defaults)
-    return replace(made, notes=(note, *made.notes)), evidence
+    return make_plan(inputs, order, AUTO, options=defaults)
 
 
-def _by_rule(
-    rule: str, transfer: TransferLosses, similarity: Floats, constraints: Constraints
-) -> tuple[Plan, Evidence]:
-    """The plan of a rule on the similarity, and what it rests on."""
-    made = solve_input(SolverInput(checked_table(similarity), constraints), rule)
-    evidence = SimilarityEvidence(
-        transfer,
-        lambda drawn: rule_order(drawn, rule, constraints),
-        lambda drawn, orders: predicted_errors(drawn, orders, constraints.learned, constraints.weights),
-    )
-    return made, evidence
+def _more_examples(sure: Confidence | None, found: Tried) -> list[str]:
+    """What to do about noise."""
+    least = min(len(task.targets) for task in found.sample)
+    if sure is None or sure.verdict != NOISY or not least or least >= ENOUGH:
+        return []
+    return [f"a pilot of {ENOUGH} examples a task would tell more than one of {least}"]
 
 
-def _measured(
-    sample: tuple[Task, ...],
-    learner: Learner,
-    seeds: tuple[int, ...],
-    rule: str,
-    limits: Budget,
-    constraints: Constraints,
-    model: Model | None,
-    store: Store | None,
-    report: FitReport | None,
-) -> tuple[TransferLosses, Rehearsal | None]:
-    """The losses of transfer, and the rehearsal where the rule needs one."""
-    names = [task.name for task in sample]
-    rehearses = rule == REHEARSAL or (rule == AUTO and len(sample) <= MAX_REHEARSED)
-    singles = [(task,) for task in range(len(sample))]
-    if not rehearses or constraints.learned:
-        alone = learn_orders(learner, sample, singles, seeds, store=store, report=report, examples=True)
-        transfer = TransferLosses.from_scores(names, alone, seeds)
-        if not rehearses:
-            return transfer, None
-    if model is not None:
-        seeds, store = seeds[:1], None  # the model is what it is: other seeds would change nothing
-
-    def rank(made: Rehearsal, scores: list[SeedScores], endings: list[Prefix]) -> Floats:
-        known = transfer if constraints.learned else TransferLosses.from_scores(names, scores, seeds[: made.num_seeds])
-        similarity = known.similarity()
-        base = _base(similarity, constraints)
-        orders = [(*_as_in(base, set(made.open_tasks) - set(ending)), *ending) for ending in endings]
-        reference = compared_orders(constraints, np.random.default_rng(0))
-        values = made.values.mean(axis=0)
-        return combined_score(made, values, similarity, orders, reference, constraints.learned, constraints.weights)
-
-    rehearsal, scores, allowed = rehearse(
-        sample, learner, seeds, fits=limits.fits, seconds=limits.seconds, learned=constraints.learned, start=model,
-        rank=rank, may_end=constraints.allows_ending, store=store, report=report,
-    )  # fmt: skip
-    if not constraints.learned:
-        transfer = TransferLosses.from_scores(names, scores, allowed)
-    return transfer, rehearsal
-
-
-def _base(similarity: Floats, constraints: Constraints) -> tuple[int, ...]:
-    """An allowed order by the similarity alone, for the prefixes that were not rehearsed."""
-    rule, _ = similarity_rule(len(similarity))
-    return rule_order(similarity, rule, constraints)
-
-
-def _regret(made: Plan, similarity: Floats, constraints: Constraints) -> float | None:
-    """How much smaller the error of the best order would be, had nothing been learned."""
+def _regret(law: FittedLaw, order: Order, constraints: Constraints) -> float | None:
+    """How much higher the score of the best order would be, had nothing been learned."""
     if not constraints.learned:
         return None
     # `first` was about the next task and does not hold from the start
-    from_start = replace(constraints, learned=(), first=None)
-    return max(0.0, made.error - solve_input(SolverInput(checked_table(similarity), from_start), "optimal").error)
+    free = replace(law, start=np.zeros_like(law.start))
+    best = best_order(free, replace(constraints, learned=(), first=None))
+    return max(0.0, float(free.score(np.array([best]))[0] - law.score(np.array([order]))[0]))
 
 
-def _alternatives(similarity: Floats, rehearsal: Rehearsal | None, constraints: Constraints) -> tuple[Alternative, ...]:
-    """What the other rules would choose."""
+def _alternatives(law: FittedLaw, similarity: Floats, constraints: Constraints) -> tuple[Alternative, ...]:
+    """What the paper's rules would choose, and what the law predicts of it."""
     orders = [rule_order(similarity, rule, constraints) for rule in ALTERNATIVE_RULES]
-    errors = predicted_errors(similarity, orders, constraints.learned, constraints.weights).tolist()
-    scores = _expected(rehearsal, orders, constraints)
+    known, outcomes = law.knowledge(np.array(orders)), law.outcome(np.array(orders)).tolist()
+    importance = constraints.importance
     return tuple(
-        Alternative(rule, order, error, score)
-        for rule, order, error, score in zip(ALTERNATIVE_RULES, orders, errors, scores, strict=True)
+        Alternative(rule, order, float((1 - after) ** 2 @ importance), outcome)
+        for rule, order, after, outcome in zip(ALTERNATIVE_RULES, orders, known, outcomes, strict=True)
     )
-
-
-def _expected(
-    rehearsal: Rehearsal | None, orders: Sequence[Sequence[int]], constraints: Constraints
-) -> list[float | None]:
-    """What was rehearsed of each order; None where it was not."""
-    if rehearsal is None:
-        return [None] * len(orders)
-    outcome = rehearsal.outcome.mean(axis=0)
-    scores = rehearsal.score([tuple(order) for order in orders], outcome, None, constraints.weights)
-    return [None if np.isnan(score) else score for score in scores.tolist()]
-
-
-def _as_in(order: Sequence[int], rest: Iterable[int]) -> list[int]:
-    """The tasks of `rest`, as they come in `order`."""
-    chosen = set(rest)
-    return [task for task in order if task in chosen]

@@ -16,14 +16,17 @@ examples and seeds.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from taskorder.checks import Floats, Ints
 from taskorder.planning.measurements import Measurements, Part, halves
 from taskorder.prefixes import Prefix
+from taskorder.theory.law import PLAIN_RETENTION, checked_retention
+from taskorder.theory.steps import retention_for_steps
 
 SPLITS = 10
 """Random halves that an estimate is the mean of."""
@@ -140,3 +143,55 @@ def _regression(measured: Measurements, pairs: Ints, part: Part) -> tuple[Floats
     x, y = m_i - m_k * m_ik, both - m_k
     x[:, np.arange(len(k)), k] = y[:, np.arange(len(k)), k] = 0.0
     return x, y
+
+
+class Kept(NamedTuple):
+    """The retention of every task, in the real run and on the pilot."""
+
+    real: Floats
+    """(P,)"""
+    on_sample: Floats
+    """(P,)"""
+    sentence: str
+    """What a person understands."""
+
+
+def kept(
+    measured: Measurements,
+    sizes: ArrayLike | None,
+    sample_sizes: ArrayLike | None,
+    given: ArrayLike | Mapping[str, float] | None = None,
+    names: Sequence[str] = (),
+    *,
+    used_sizes: ArrayLike | None = None,
+    seed: int = 0,
+) -> Kept:
+    """The retention that a person gave, or that pairs show, or else that of plain networks.
+
+    sizes, sample_sizes: (P,) examples of each task in the real run and in the pilot; None where tasks have no data.
+    used_sizes: examples of the samples that `on_sample` is about, where these are others.
+    Tasks that train longer keep less (theory/steps.py): so do all tasks in the real run, beside the pilot.
+    """
+    P = measured.losses.shape[2]
+    found = retention_from_pairs(measured, seed=seed)
+    if given is not None:
+        real = checked_retention(given, P, names)
+        one = Retention(float(real.mean()), float(real.min()), float(real.max()), given=True)
+        return Kept(real, np.full(P, found.value) if found else real, _sentence(one))
+    known = found or Retention(PLAIN_RETENTION, 0.0, 1.0)
+    if sizes is None or sample_sizes is None:
+        return Kept(np.full(P, known.value), np.full(P, known.value), _sentence(known))
+    # pairs were measured on the sample; what is usual for plain networks is so in real runs
+    middle = float(np.exp(np.log(sizes if found is None else sample_sizes).mean()))
+    real = retention_for_steps(sizes, known.value, middle)
+    on_sample = retention_for_steps(sample_sizes if used_sizes is None else used_sizes, known.value, middle)
+    return Kept(real, on_sample, _sentence(known, float(real.mean())))
+
+
+def _sentence(known: Retention, real: float | None = None) -> str:
+    text = f"the learner {known.sentence}"
+    if real is not None and abs(real - known.value) >= 0.01:
+        text += f"; about {100 * real:.0f} % when it trains on all examples"
+    if not known.num_pairs and not known.given:
+        text += ": the usual value of plain networks, for lack of pairs that tell"
+    return text

@@ -8,36 +8,44 @@ import numpy as np
 
 from taskorder.checks import Floats
 from taskorder.planning.estimate import TransferLosses
-from taskorder.planning.rehearsal import Rehearsal
 from taskorder.records import Caution
 from taskorder.task import Task
 
-RETAINED_LEAST = 0.1
-"""Of what a task alone reaches above chance; below this a second task wipes the first one out."""
+FEW = 30
+"""Examples a task, below which little can be known; `ENOUGH` are worth having (docs/choose.md)."""
+ENOUGH = 300
 NEGATIVE = -0.05
 """Similarity below this is more than rounding and noise around zero."""
-EIGENVALUE_LEAST = -0.05
 SPREAD_LEAST = 0.02
 """Standard deviation of the similarities, below which a rule orders noise."""
-SIZE_RATIO = 4.0
 LOSS_RATIO = 3.0
 LEARNED_LEAST = 0.5
 """Share of the loss with shuffled labels that is left on a task that was just learned; above it, little was learned."""
 
 
-def cautions(tasks: Sequence[Task], table: TransferLosses, rehearsal: Rehearsal | None) -> tuple[Caution, ...]:
-    """All that applies."""
+def cautions(tasks: Sequence[Task], table: TransferLosses) -> tuple[Caution, ...]:
+    """All that applies; `tasks` are those of the pilot sample."""
     checks: tuple[Callable[[], Caution | None], ...] = (
+        lambda: small_pilot(tasks),
         lambda: not_converged(table),
-        lambda: collapse(tasks, rehearsal),
         lambda: negative(table),
-        lambda: not_semidefinite(table),
         lambda: uniform(table),
         lambda: different_classes(tasks),
-        lambda: different_sizes(tasks),
         lambda: different_scales(table),
     )
     return tuple(caution for check in checks if (caution := check()) is not None)
+
+
+def small_pilot(tasks: Sequence[Task]) -> Caution | None:
+    """Too few examples to know anything."""
+    least = min((len(task.targets) for task in tasks if task.has_data), default=FEW)
+    if least >= FEW:
+        return None
+    return Caution(
+        "small pilot",
+        f"the pilot has {least} examples of a task: below {FEW} little can be known about an order, and about {ENOUGH} "
+        f"are worth having. Take a larger pilot (pilot={ENOUGH}).",
+    )
 
 
 def not_converged(table: TransferLosses) -> Caution | None:
@@ -53,30 +61,6 @@ def not_converged(table: TransferLosses) -> Caution | None:
     )
 
 
-def collapse(tasks: Sequence[Task], rehearsal: Rehearsal | None) -> Caution | None:
-    """Of the first task of a pair nothing is left after the second, so that only the last task counts."""
-    if rehearsal is None or rehearsal.accuracy is None or not tasks[0].has_data:
-        return None
-    row = {ending: index for index, ending in enumerate(rehearsal.endings)}
-    accuracy = rehearsal.accuracy.mean(axis=0)
-    chance = np.array([np.bincount(task.measured[1]).max() / len(task.measured[1]) for task in tasks])
-    shares = []
-    for ending, index in row.items():
-        if len(ending) == 2 and accuracy[row[ending[:1]], ending[0]] - chance[ending[0]] > 0.05:
-            first = ending[0]
-            # a network that answers the other way round has not forgotten: hence the absolute value
-            shares.append(
-                abs(accuracy[index, first] - chance[first]) / (accuracy[row[(first,)], first] - chance[first])
-            )
-    if not shares or np.mean(shares) >= RETAINED_LEAST:
-        return None
-    return Caution(
-        "collapse",
-        f"of the first of two tasks {100 * float(np.mean(shares)):.0f} % is left after the second: nothing is kept, so "
-        "only the choice of the last task can matter. Train less on each task, or use a method that forgets less.",
-    )
-
-
 def negative(table: TransferLosses) -> Caution | None:
     """Tasks that contradict each other."""
     off = _pairs(table)
@@ -86,20 +70,7 @@ def negative(table: TransferLosses) -> Caution | None:
     return Caution(
         "negative similarity",
         f"{count} of {off.size} pairs of tasks have a negative similarity (down to {off.min():.2f}): what one teaches "
-        "misleads on the other. The rules were made for similarities above 0; rehearsal does not need that. If classes "
-        "look alike, give them the same label.",
-    )
-
-
-def not_semidefinite(table: TransferLosses) -> Caution | None:
-    """A similarity that no set of tasks can have."""
-    smallest = float(np.linalg.eigvalsh(np.maximum(table.similarity(), -1.0))[0])
-    if smallest >= EIGENVALUE_LEAST:
-        return None
-    return Caution(
-        "not a correlation matrix",
-        f"the similarity has the eigenvalue {smallest:.2f}, so that predicted errors are those of the nearest "
-        "correlation matrix. Take more seeds or a larger pilot; rehearsal does not need it.",
+        "misleads on the other. If classes look alike, give them the same label.",
     )
 
 
@@ -110,8 +81,8 @@ def uniform(table: TransferLosses) -> Caution | None:
         return None
     return Caution(
         "uniform similarity",
-        f"all pairs of tasks are about equally similar ({off.mean():.2f} +- {off.std():.2g}), so that rules on the "
-        "similarity have nothing to go by. Rehearse, or take any order.",
+        f"all pairs of tasks are about equally similar ({off.mean():.2f} +- {off.std():.2g}), so that there is "
+        "nothing to tell orders apart by. Take any order, or a larger pilot.",
     )
 
 
@@ -129,21 +100,6 @@ def different_classes(tasks: Sequence[Task]) -> Caution | None:
                 "Rename classes that mean the same (share_labels), or read gains with care.",
             )
     return None
-
-
-def different_sizes(tasks: Sequence[Task]) -> Caution | None:
-    """A task with many more examples than another."""
-    if not tasks[0].has_data:
-        return None
-    small, large = (choose(tasks, key=lambda task: len(task.targets)) for choose in (min, max))
-    few, many = len(small.targets), len(large.targets)
-    if many < SIZE_RATIO * few:
-        return None
-    return Caution(
-        "different sizes",
-        f"task {large.name!r} has {many / few:.3g} times the examples of {small.name!r}: it takes more steps and "
-        "overwrites more. Take the same number of examples of each (pilot=100), or keep the sizes as in the real run.",
-    )
 
 
 def different_scales(table: TransferLosses) -> Caution | None:

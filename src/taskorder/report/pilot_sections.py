@@ -1,44 +1,38 @@
-"""The sections of a plan from a pilot: confidence, rehearsed orders, what other rules would choose."""
+"""The sections of a plan from a pilot: confidence, prediction, what other rules would choose."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from taskorder.checks import counted
-from taskorder.records import Confidence, Plan
-from taskorder.report.charts import MOST_BARS, Bar, Mark, ranking, row_chart
+from taskorder.records import Confidence, Plan, Prediction
+from taskorder.report.charts import MOST_BARS, Bar, row_chart
 from taskorder.report.markup import Html, html, tag, task
-from taskorder.report.page import MAX_TEXT, MOST_LISTED, Fact, Figure, Names, Section, Table
+from taskorder.report.page import MAX_TEXT, Fact, Figure, Names, Section, Table
 from taskorder.report.parts import swatch
-from taskorder.report.pilot import Rehearsed
-from taskorder.report.text import number, percent
+from taskorder.report.text import percent
 
 
-def pilot_sections(plan: Plan, names: Names, rehearsed: Rehearsed | None) -> list[Section]:
-    """Those that the plan has something for."""
+def pilot_sections(plan: Plan, names: Names) -> list[Section]:
+    """Those that the plan has something for; a plan of an older version has no prediction."""
     sections = [] if plan.confidence is None else [_confidence(plan.confidence, names)]
-    if rehearsed is not None:
-        sections.append(_rehearsed(plan, names, rehearsed))
-    elif plan.alternatives:
-        sections.append(_alternatives(plan, names))
+    if plan.prediction is not None:
+        sections.append(_prediction(plan, plan.prediction, names))
+        if plan.alternatives:
+            sections.append(_alternatives(plan, names))
     return sections
 
 
 def pilot_facts(plan: Plan) -> list[Fact]:
     """What a pilot adds to the numbers on top."""
     facts = []
-    if plan.expected is not None:
-        detail = f"mean {rehearsed_unit(plan)} of all tasks, on the pilot"
-        facts.append(Fact("Rehearsed", percent(plan.expected), detail))
+    if plan.prediction is not None:
+        detail = f"mean {plan.prediction.unit} of all tasks at the end"
+        facts.append(Fact("Predicted", percent(plan.prediction.mean), detail))
     if plan.confidence is not None:
         detail = f"likely to beat a random order; {plan.confidence.verdict}"
         facts.append(Fact("Confidence", percent(plan.confidence.beats_random), detail))
     return facts
-
-
-def rehearsed_unit(plan: Plan) -> str:
-    """accuracy, or score where the learner does not report accuracy."""
-    return "score" if plan.confidence is not None and plan.confidence.unit == "score" else "accuracy"
 
 
 def gain_text(confidence: Confidence) -> str:
@@ -65,9 +59,8 @@ def _confidence(confidence: Confidence, names: Names) -> Section:
     behind = Table(["what", "share"], [[name, share] for name, share in shares.items()])
     figure = Figure(label, row_chart(rows, "probability, or share of draws"), behind)
     words = html(
-        "{}: the order chosen on one half of the pilot is {} on the other half. Chosen again on {}, it has the same "
-        "first task in {}, the same last task in {}, and {} of its neighbors. {} of {} that were compared cannot be "
-        "distinguished from it{}",
+        "{}: the order is {}. Chosen again on {}, it has the same first task in {}, the same last task in {}, and "
+        "{} of its neighbors. {} of {} that were compared may be as good{}",
         confidence.verdict.capitalize(), gain_text(confidence), counted(confidence.num_draws, "resample"),
         percent(confidence.same_first), percent(confidence.same_last), percent(confidence.same_neighbors),
         confidence.num_as_good, counted(confidence.num_orders, "order"),
@@ -77,57 +70,47 @@ def _confidence(confidence: Confidence, names: Names) -> Section:
     return Section("sureness", "Confidence in the choice", words, tag("ol", *orders) if orders else Html(""), [figure])
 
 
-def _rehearsed(plan: Plan, names: Names, rehearsed: Rehearsed) -> Section:
-    n, scores = len(rehearsed.orders), rehearsed.scores
-    by_rank: dict[int, list[str]] = {}
-    for name, order in [("this plan", plan.order), *((other.rule, other.order) for other in plan.alternatives)]:
-        rank = rehearsed.rank(order)
-        if rank is not None:
-            by_rank.setdefault(rank, []).append(name)
-    looks = {"this plan": plan.rule}
-    marks = [
-        Mark(name, looks.get(name, name), float(scores[k]), f"{name}: rank {k + 1} of {n}, {number(float(scores[k]))}",
-             strong=name == "this plan")
-        for k, chosen_by in by_rank.items() for name in chosen_by
+def _prediction(plan: Plan, prediction: Prediction, names: Names) -> Section:
+    """Every task at the end, in the order of learning."""
+    low, high = prediction.tasks_low or prediction.tasks, prediction.tasks_high or prediction.tasks
+    learned = [task for task in range(len(plan.names)) if task not in plan.order]
+    shown = [*learned, *plan.order]
+    rows = [
+        Bar(names[k], 0.0, max(prediction.tasks[k], 0.0), plan.rule,
+            f"{names[k]}: {percent(prediction.tasks[k])} ({percent(low[k])} to {percent(high[k])})")
+        for k in shown[-MOST_BARS:]
     ]  # fmt: skip
-    mean = float(scores.mean())
-    marks.append(Mark("mean of all", "random", mean, f"mean of {counted(n, 'order')}: {number(mean)}"))
-    marks.sort(key=lambda mark: (-mark.value, not mark.strong))
-    label = f"Rehearsed {rehearsed.unit} of {counted(n, 'order')}, best first"
-    titles = ("rank of the order (1 is best)", f"mean {rehearsed.unit} in rehearsal")
-    ends = range(n)
-    shown = [*ends] if n <= MOST_LISTED else sorted({*ends[: MOST_LISTED // 2], *ends[-MOST_LISTED // 2 :], *by_rank})
-    cells = [
-        [k + 1, _order_text(rehearsed.orders[k], names), float(scores[k]), float(rehearsed.by_seed[:, k].min()),
-         float(rehearsed.by_seed[:, k].max()), ", ".join(by_rank.get(k, ()))]
-        for k in shown
-    ]  # fmt: skip
-    headers = ["rank", "order", rehearsed.unit, "lowest seed", "highest seed", "chosen by"]
-    note = "" if len(shown) == n else f"{len(shown)} of {n} orders: the best, the worst, and those of the rules."
-    figure = Figure(label, ranking(scores, marks, titles), Table(headers, cells, note))
+    label = f"Predicted {prediction.unit} of every task at the end, in the order of learning"
+    behind = Table(
+        ["task", prediction.unit, "from", "to"], [[names[k], prediction.tasks[k], low[k], high[k]] for k in shown]
+    )
     words = html(
-        "{}, trained on the pilot. The score of an order is the mean over its endings (its last task alone, its last "
-        "two tasks, ..., all of it) and over {} of the {} on all tasks.",
-        counted(n, "order"), counted(len(rehearsed.by_seed), "seed"), rehearsed.unit,
+        "The law of retention predicts a mean {} of {}{}; random orders get {} \N{PLUS-MINUS SIGN} {}. {}. Intervals "
+        "hold 90 % of real runs.",
+        prediction.unit, percent(prediction.mean),
+        "" if prediction.low is None or prediction.high is None
+        else f" ({percent(prediction.low)} to {percent(prediction.high)})",
+        percent(prediction.random_mean), percent(prediction.random_std),
+        prediction.retention[:1].upper() + prediction.retention[1:],
     )  # fmt: skip
-    return Section("rehearsed", "Rehearsed orders", words, figures=[figure])
+    return Section(
+        "prediction", "What to expect", words, figures=[Figure(label, row_chart(rows, prediction.unit), behind)]
+    )
 
 
 def _alternatives(plan: Plan, names: Names) -> Section:
-    """Predicted errors of the rules, and what they came to in rehearsal."""
-    others = [("this plan", plan.rule, plan.order, plan.error, plan.expected)]
-    others += [(other.rule, other.rule, other.order, other.error, other.expected) for other in plan.alternatives]
-    others.sort(key=lambda other: other[3])
+    """What the law predicts for the orders of the rules."""
+    assert plan.prediction is not None
+    unit = plan.prediction.unit
+    others = [("this plan", plan.rule, plan.order, plan.prediction.mean)]
+    others += [(each.rule, each.rule, each.order, each.expected) for each in plan.alternatives if each.expected]
+    others.sort(key=lambda other: -other[3])
     rows = [
-        Bar(name, 0.0, error, look, f"{name}: predicted error {number(error)}\n{_order_text(order, names)}")
-        for name, look, order, error, _ in others[:MOST_BARS]
+        Bar(name, 0.0, value, look, f"{name}: {percent(value)}\n{_order_text(order, names)}")
+        for name, look, order, value in others[:MOST_BARS]
     ]
-    label = "Predicted final error of this plan and of what the rules would choose"
-    cells = [
-        [swatch(look, name), error, "not rehearsed" if score is None else score, _order_text(order, names)]
-        for name, look, order, error, score in others
-    ]
-    behind = Table(["rule", "predicted error", "in rehearsal", "order"], cells)
-    figure = Figure(label, row_chart(rows, "predicted final error"), behind)
-    words = html("What the rules choose on the similarity of these tasks, and the error that the closed form predicts.")
+    label = f"Predicted mean {unit} of this plan and of what the rules would choose"
+    cells = [[swatch(look, name), value, _order_text(order, names)] for name, look, order, value in others]
+    figure = Figure(label, row_chart(rows, unit), Table(["rule", unit, "order"], cells))
+    words = html("What the rules choose on the similarity of these tasks, and what the law predicts for it.")
     return Section("alternatives", "What other rules would choose", words, figures=[figure])

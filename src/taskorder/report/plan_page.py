@@ -10,17 +10,16 @@ from taskorder.report import plan_sections as sections
 from taskorder.report.markup import Html, html, task
 from taskorder.report.page import Fact, Page
 from taskorder.report.parts import sentence_order
-from taskorder.report.pilot import Rehearsed
-from taskorder.report.pilot_sections import gain_text, pilot_facts, pilot_sections, rehearsed_unit
+from taskorder.report.pilot_sections import gain_text, pilot_facts, pilot_sections
 from taskorder.report.plan_numbers import PlanNumbers
 from taskorder.report.text import number, percent
 
 
-def plan_page(numbers: PlanNumbers, title: str, source: str, rehearsed: Rehearsed | None = None) -> Page:
+def plan_page(numbers: PlanNumbers, title: str, source: str) -> Page:
     """The page of a plan; `source` says what was read. Without the matrix it shows what the plan itself holds."""
     plan, around = numbers.plan, numbers.around
     names = numbers.names
-    shown = [sections.order(numbers, names), *pilot_sections(plan, names, rehearsed)]
+    shown = [sections.order(numbers, names), *pilot_sections(plan, names)]
     if around is None:
         shown += [sections.path_alone(numbers, names), sections.forgetting(numbers, names)]
     elif len(names) > 1 and plan.order:
@@ -41,7 +40,7 @@ def plan_page(numbers: PlanNumbers, title: str, source: str, rehearsed: Rehearse
         warnings=_warnings(numbers),
         notes=_notes(numbers, names),
         made=_made(numbers, source),
-        numbers={**numbers.to_dict(), **({} if rehearsed is None else {"rehearsed": rehearsed.to_dict()})},
+        numbers=numbers.to_dict(),
     )
 
 
@@ -54,9 +53,8 @@ def _answer(numbers: PlanNumbers, names: Sequence[str]) -> Html:
     what = f"a final error of {number(plan.value)}"
     if numbers.around is not None:
         what += f", {_against_random(plan.value, numbers.around.comparison.random_mean)}"
-    if plan.rule == "rehearsal":
-        words = "Learn {}: it does best in rehearsal on the pilot.{} The closed form predicts {}."
-        return html(words, sentence_order(plan.order, names), _piloted(plan), what)
+    if plan.rule == "auto":
+        return html("Learn {}.{}", sentence_order(plan.order, names), _piloted(plan))
     rival = _better_rival(numbers)
     but = f" The rule {rival.rule} does better here: {number(rival.value)}." if rival is not None else ""
     words = "Learn {}: the closed form predicts {}; {}.{}{}"
@@ -66,8 +64,8 @@ def _answer(numbers: PlanNumbers, names: Sequence[str]) -> Html:
 def _piloted(plan: Plan) -> str:
     """What the pilot says about the choice."""
     words = ""
-    if plan.expected is not None:
-        words = f" In rehearsal it reaches a mean {rehearsed_unit(plan)} of {percent(plan.expected)}."
+    if plan.prediction is not None:
+        words = f" The law of retention predicts a mean {plan.prediction.unit} of {percent(plan.prediction.mean)}."
     if plan.confidence is not None:
         likely = f"{percent(plan.confidence.beats_random)} likely to beat a random order"
         words += f" {plan.confidence.verdict.capitalize()}: it is {likely}."
@@ -76,7 +74,7 @@ def _piloted(plan: Plan) -> str:
 
 def _better_rival(numbers: PlanNumbers) -> RuleScore | None:
     """The best rule, where it has less error than the plan; a rule that does not minimize it, or a search cut short."""
-    if numbers.around is None or numbers.plan.rule in ("worst", "rehearsal"):
+    if numbers.around is None or numbers.plan.rule in ("worst", "auto", "rehearsal"):
         return None
     best, error = numbers.around.comparison.scores[0], numbers.plan.value
     return best if best.value < error * (1 - 1e-6) - 1e-12 else None
@@ -102,8 +100,8 @@ def _proof(numbers: PlanNumbers) -> str:
         return f"it is proven that no allowed order is {extreme}"
     if plan.bound is not None:
         return f"no allowed order is {extreme} by more than {percent(plan.gap or 0.0)}"
-    if plan.rule == "rehearsal":
-        return "it was chosen in rehearsal, not for this error"
+    if plan.rule in ("auto", "rehearsal"):
+        return "it was chosen by what the pilot measured, not for this error"
     if plan.rule in ("optimal", "worst"):
         return (
             "it is the best order found, without a proof" if plan.rule == "optimal" else "it is the worst order found"
@@ -125,7 +123,7 @@ def _facts(numbers: PlanNumbers) -> list[Fact]:
         facts.append(Fact("Proof", "proven", f"no allowed order is {'worse' if plan.rule == 'worst' else 'better'}"))
     elif plan.gap is not None:
         facts.append(Fact("Gap", percent(plan.gap), f"to the bound {number(plan.bound or 0.0)}"))
-    elif plan.rule != "rehearsal":
+    elif plan.rule not in ("auto", "rehearsal"):
         facts.append(Fact("Proof", "none", "no bound known"))
     return facts
 

@@ -37,7 +37,7 @@ PATH_TITLES = ("steps learned", "error of all tasks together")
 def order(numbers: PlanNumbers, names: Names) -> Section:
     """The order as a path."""
     plan = numbers.plan
-    reasons = {"optimal": "chosen for the least final error", "rehearsal": "chosen by rehearsing orders on the pilot"}
+    reasons = {"optimal": "chosen for the least final error", "auto": "chosen by what the pilot measured"}
     rule = reasons.get(plan.rule, f"chosen by the rule {plan.rule}")
     again = " Some tasks are visited more than once." if len(set(plan.order)) < len(plan.order) else ""
     words = html("{}, {}.{}", counted(len(plan.order), "step"), rule, again)

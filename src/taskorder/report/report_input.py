@@ -148,6 +148,7 @@ def _fits(plan: Plan) -> bool:
         path = plan.knowledge_path if plan.objective == "score" else plan.error_path
         fits = fits and len(path) == V + 1 and all(len(row) == P for row in path)
         fits = fits and all(0 <= task < P for task in plan.order)
+        fits = fits and (plan.prediction is None or len(plan.prediction.tasks) == P)
         fits = fits and set(plan.options.get("learned") or ()) <= set(plan.names)
         fits = fits and all(sorted(order) == sorted(plan.order) for order in orders)
         plan.to_json()  # no NaN in the options

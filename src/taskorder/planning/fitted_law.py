@@ -1,0 +1,151 @@
+"""The law of retention (theory/law.py) with what a pilot has measured: transfer table, retention, pairs.
+
+    table       every task learned alone; what few examples cannot tell is shrunken (tables/knowledge.py)
+    retention   from pairs, or a default; a pilot trains for fewer steps than the real run and so forgets less, which
+                theory/steps.py corrects
+    pairs       a pair (i, k) that was learned shows what is known after i and then k. What it shows beyond the law is
+                added to the prediction of every order that ends with i, k
+
+Of a pair on a small sample only a part carries over to the real run: `CARRIED` was the best of 0, 1/4, 1/2 and 1 on
+Fashion-MNIST task sets 0 to 49 with pilots of 30, 120 and 300 images a task (`python benchmarks/planning.py pairs`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from taskorder.checks import Floats, Ints
+from taskorder.planning.measurements import Measurements, Part
+from taskorder.prefixes import Prefix
+from taskorder.tables.knowledge import shrunken_table, transfer_table
+from taskorder.theory.law import final_knowledge
+from taskorder.theory.random_orders import knowledge_after
+
+CARRIED = 0.25
+"""Of what pairs on a small sample show beyond the law."""
+ERROR_FROM = 0.5
+"""Above this retention orders are rated by the error: the score would pay for knowledge above 1."""
+
+
+class Pilot(NamedTuple):
+    """What was measured, and what it says about the real run."""
+
+    measured: Measurements
+    """Every task alone, and pairs."""
+    retention: Floats
+    """(P,) of the real run."""
+    on_sample: Floats
+    """(P,) of the pilot, which pairs are compared with."""
+    carried: float = CARRIED
+    """1 where the pilot is the real thing."""
+    learned: Prefix = ()
+    """Tasks that come before."""
+    start: Floats | None = None
+    """(P,) measured knowledge before the first step; by the law from `learned` where it is left out."""
+    weights: Floats | None = None
+    """(P,) importance of each task."""
+    sizes: Floats | None = None
+    """(P,) examples that each task was learned from, where that is not what it was measured on."""
+
+
+@dataclass(frozen=True, eq=False)
+class FittedLaw:
+    """Predicts what is known after orders of the open tasks."""
+
+    table: Floats
+    """(P, P) transfer table; row: task that was learned."""
+    retention: Floats
+    """(P,)"""
+    start: Floats
+    """(P,) knowledge before the first step."""
+    weights: Floats
+    """(P,) importance, with sum 1."""
+    beyond: Mapping[Prefix, Floats]
+    """By pair, what is added to the knowledge after orders that end with it."""
+    kept_asymmetry: float
+    """The share of the table's asymmetry that is no noise."""
+    guess: Floats | None = None
+    """(P,) the accuracy of guessing; None where accuracies are unknown."""
+
+    def knowledge(self, orders: Ints) -> Floats:
+        """(n, P) what is known after each of n orders of equal length."""
+        known = knowledge_after(self.table, orders, self.retention, self.start)
+        if self.beyond and orders.shape[1] > 1:
+            P = len(self.table)
+            added = np.zeros((P, P, P))
+            for pair, more in self.beyond.items():
+                added[pair] = more
+            known += added[orders[:, -2], orders[:, -1]]
+        return known
+
+    def score(self, orders: Ints) -> Floats:
+        """(n,) weighted mean knowledge after each order."""
+        return np.asarray(self.knowledge(orders) @ self.weights)
+
+    @property
+    def unit(self) -> str:
+        """What `outcome` is."""
+        return "score" if self.guess is None else "accuracy"
+
+    def outcomes(self, orders: Ints) -> Floats:
+        """(n, P) predicted accuracy of every task after each order; its knowledge where accuracies are unknown."""
+        known = np.minimum(self.knowledge(orders), 1.0)
+        return known if self.guess is None else np.maximum(self.guess + (1 - self.guess) * known, 0.0)
+
+    def outcome(self, orders: Ints) -> Floats:
+        """(n,) weighted mean of the outcomes."""
+        return np.asarray(self.outcomes(orders) @ self.weights)
+
+    @property
+    def objective(self) -> str:
+        """score, or error where much is retained."""
+        return "error" if float(self.retention.mean()) > ERROR_FROM else "score"
+
+    def rate(self, orders: Ints) -> Floats:
+        """(n,) how good orders are, more is better: the score, or minus the weighted mean of (1 - knowledge)^2."""
+        known = self.knowledge(orders)
+        return np.asarray(known @ self.weights if self.objective == "score" else -((1 - known) ** 2) @ self.weights)
+
+
+def fitted_law(pilot: Pilot, part: Part | None = None) -> FittedLaw:
+    """The law as some of the seeds and examples of a pilot show it; all where `part` is left out."""
+    measured = pilot.measured
+    row = {sequence: index for index, sequence in enumerate(measured.sequences)}
+    P = measured.losses.shape[2]
+    alone = [row[(task,)] for task in range(P)]
+    losses, chance, accuracy = (None if each is None else each.mean(axis=0) for each in measured.drawn(part))
+    assert losses is not None
+    assert chance is not None
+    known = measured.knowledge(part).mean(axis=0)
+    counts = measured.counts if part is None or part[1] is None else tuple(len(rows) for rows in part[1])
+    if accuracy is None or counts is None or measured.guess is None:
+        table, kept = transfer_table(known[alone]), 1.0
+    else:
+        tables = losses[alone], chance[alone], accuracy[alone]
+        table, kept = _table(*tables, 1 / measured.guess, counts, pilot.sizes)
+    beyond: dict[Prefix, Floats] = {}
+    for pair in (sequence for sequence in row if len(sequence) == 2 and pilot.carried):
+        predicted = final_knowledge(table, pair, pilot.on_sample)
+        beyond[pair] = pilot.carried * (known[row[pair]] - predicted)
+    start = pilot.start if pilot.start is not None else final_knowledge(table, pilot.learned, pilot.retention)
+    weights = np.ones(P) if pilot.weights is None else pilot.weights
+    guess = None if accuracy is None else measured.guess
+    return FittedLaw(table, pilot.retention, start, weights / weights.sum(), beyond, kept, guess)
+
+
+def _table(
+    losses: Floats, chance: Floats, accuracy: Floats, classes: Floats, counts: tuple[int, ...], sizes: Floats | None
+) -> tuple[Floats, float]:
+    """The shrunken table; a row that was learned from more examples than others is shrunken less."""
+    if sizes is None:
+        return shrunken_table(losses, chance, accuracy, counts, classes)
+    table, kept = np.empty_like(losses), np.empty(len(losses))
+    for size in np.unique(sizes):
+        rows = sizes == size
+        some, share = shrunken_table(losses, chance, accuracy, np.minimum(size, counts), classes)
+        table[rows], kept[rows] = some[rows], share
+    return table, float(kept.mean())

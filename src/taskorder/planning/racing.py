@@ -1,0 +1,200 @@
+"""Race the tasks for the last places of an order: few examples for all tasks, ever more for the best of them.
+
+With little retention the last tasks decide what is known at the end, so a budget is best spent on telling the best
+last task from the others. A race does that by successive halving:
+
+    round 0     all tasks, and a pair for each of them, on a sample of n examples
+    round r     the better half of the tasks of the round before, on 3^r n examples
+    ...         until two or three are left
+
+A round is the last one when the budget is spent, or when the leader is surely ahead. Then the place before last: the
+other finalists are learned before the winner, as pairs. n follows from the budget. All tasks are tested on the same
+examples, so that rounds can be compared. One seed is enough: more examples tell more than more seeds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from taskorder.checks import Floats
+from taskorder.learners.orders import FitReport, learn_orders
+from taskorder.learners.protocol import Learner
+from taskorder.planning.fitted_law import FittedLaw
+from taskorder.planning.measuring import SeedScores
+from taskorder.planning.pilot import pilot_sample
+from taskorder.planning.retention import sampled_pairs
+from taskorder.prefixes import Prefix, PrefixTree
+from taskorder.runs.store import Store
+from taskorder.task import Task
+
+GROWTH = 3
+"""How many times the examples of a round the next one has."""
+FINALISTS = 3
+"""A race ends with so many tasks, or fewer."""
+MOST_TESTED = 1000
+"""Examples a task to test on: testing is not training, but it takes time, too."""
+SURE = 0.95
+"""A leader that is ahead with this probability has won."""
+
+Fit = Callable[[SeedScores, Floats, bool], FittedLaw]
+"""The law from the scores so far, the examples that each task was learned from, and whether to resample."""
+
+
+class Race(NamedTuple):
+    """What a race has measured."""
+
+    first: SeedScores
+    """The first round: every task alone, and pairs, which tell the retention."""
+    scores: SeedScores
+    """Every task alone, on the largest sample that it was learned from, and pairs of finalists on the last one."""
+    sizes: Floats
+    """(P,) the examples of that sample."""
+    sample: tuple[Task, ...]
+    """The sample of the first round."""
+    fits: int
+    examples: int
+    """Examples learned from in all."""
+    rounds: tuple[str, ...]
+    """What each round did, in words."""
+
+
+def race(
+    tasks: Sequence[Task],
+    learner: Learner,
+    budget: float,
+    fit: Fit,
+    may_end: Callable[[Prefix], bool] = lambda ending: True,
+    *,
+    seed: int = 0,
+    sample_seed: int = 0,
+    store: Store | None = None,
+    report: FitReport | None = None,
+) -> Race:
+    """Learn tasks on growing samples, `budget` examples in all.
+
+    fit: how promising tasks are is told by the law. may_end: whether an allowed order can end so.
+    """
+    P = len(tasks)
+    available = np.array([len(task.targets) for task in tasks])
+    tested = pilot_sample(tasks, int(min(MOST_TESTED, available.min())), sample_seed, keep_eval=False)
+    # a last task that constraints fix leaves the place before it to race for
+    ending: Prefix = ()
+    left = [task for task in range(P) if may_end((task,))]
+    while len(left) == 1 and len(ending) < P - 1:
+        ending = (left[0], *ending)
+        left = [task for task in range(P) if task not in ending and may_end((task, *ending))]
+    counts = round_counts(len(left))
+    first = first_size(available, counts, budget)
+    spent, fits, rounds = 0, 0, []
+    scores: SeedScores = {}
+    sizes = np.zeros(P)
+
+    def learn(sequences: Sequence[Prefix], size: int) -> None:
+        """Learn sequences on samples of a size, and keep what they show."""
+        nonlocal spent, fits
+        sample = _sampled(tasks, tested, size, sample_seed)
+        tree = PrefixTree(sequences)
+        with_base = None if report is None else lambda done, total: report(fits + done, fits + total)
+        found = learn_orders(learner, sample, sequences, (seed,), store=store, report=with_base, examples=True)[0]
+        for prefix, result in found.items():
+            scores[prefix] = result
+            if len(prefix) == 1:
+                sizes[prefix[0]] = len(sample[prefix[0]].targets)
+        spent += sum(len(sample[prefix[-1]].targets) for prefix in tree.rows if prefix)
+        fits += len(tree)
+
+    pairs = sampled_pairs(range(P), P, np.random.default_rng(sample_seed)) if P > 1 else []
+    learn([*((task,) for task in range(P)), *pairs], first)
+    first_round = dict(scores)
+    for pair in pairs:  # pairs on this sample say nothing about tasks on a larger one
+        del scores[pair]
+    rounds.append(f"all {P} tasks on {first} examples")
+    for number, count in enumerate(counts[1:], start=1):
+        size = int(first * GROWTH**number)
+        if _surely_ahead(left, ending, scores, sizes, fit):
+            rounds.append("stopped: the leader is surely ahead")
+            left = _best(left, ending, fit(scores, sizes, False), FINALISTS)
+            break
+        left = _best(left, ending, fit(scores, sizes, False), count)
+        cost = int(np.minimum(size, available[left]).sum())
+        if spent + cost > budget * 1.001 + P:
+            break
+        learn([(task,) for task in left], size)
+        rounds.append(f"{count} on {size}")
+    winner = _best(left, ending, fit(scores, sizes, False), 1)[0]
+    others = [task for task in left if not ending and task != winner and may_end((task, winner))]
+    size = int(sizes[winner])
+    cost = sum(int(min(size, available[task]) + min(size, available[winner])) for task in others)
+    if others and spent + cost <= budget:
+        # a pair begins with its first task alone, on the same sample as before
+        learn([(task, winner) for task in others], size)
+        rounds.append(f"{len(others)} before the winner")
+    sample = _sampled(tasks, tested, first, sample_seed)
+    return Race(first_round, scores, sizes, sample, fits, spent, tuple(rounds))
+
+
+def round_counts(num_tasks: int) -> list[int]:
+    """How many tasks take part in each round.
+
+    >>> round_counts(20), round_counts(3)
+    ([20, 10, 5, 2], [3])
+    """
+    counts = [num_tasks]
+    while counts[-1] > FINALISTS:
+        counts.append(max(2, counts[-1] // 2))
+    return counts
+
+
+def first_size(available: Sequence[int] | np.ndarray, counts: Sequence[int], budget: float) -> int:
+    """The examples a task of the first round, so that all rounds together take at most `budget` examples.
+
+    >>> first_size([1000] * 20, [20, 10, 5, 2], 5000)
+    29
+    """
+    most = np.asarray(available)
+
+    def cost(size: int) -> float:
+        # every task alone and once as the second of a pair; later rounds cost what the largest tasks would
+        rounds = [np.sort(np.minimum(size * GROWTH**r, most))[::-1][:count].sum() for r, count in enumerate(counts)]
+        return float(np.minimum(size, most).sum() + sum(rounds))
+
+    if cost(2) > budget:
+        raise ValueError(
+            f"`budget` must be enough for a race of {len(most)} tasks, at least {cost(2):.0f} examples, "
+            f"got {budget:.0f}. Take a larger one, or a number of fits."
+        )
+    low, high = 2, int(most.max()) + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if cost(middle) <= budget else (low, middle)
+    return low
+
+
+def _sampled(tasks: Sequence[Task], tested: Sequence[Task], size: int, seed: int) -> tuple[Task, ...]:
+    """Samples to learn from, tested on others."""
+    samples = []
+    for task, test in zip(tasks, tested, strict=True):
+        least = len(task.own_classes)
+        sample = pilot_sample([task], max(least, min(size, len(task.targets))), seed, keep_eval=False)[0]
+        samples.append(replace(sample, eval_inputs=test.inputs, eval_labels=test.labels))
+    return tuple(samples)
+
+
+def _best(left: Sequence[int], ending: Prefix, law: FittedLaw, count: int) -> list[int]:
+    """The tasks that add most to the score when they are learned before `ending`."""
+    gains = law.table @ law.weights
+    for last in reversed(ending):
+        gains = gains - law.table[:, last] * gains[last]
+    return sorted(left, key=lambda task: -gains[task])[:count]
+
+
+def _surely_ahead(
+    left: Sequence[int], ending: Prefix, scores: SeedScores, sizes: Floats, fit: Fit, draws: int = 40
+) -> bool:
+    """Whether the same task leads on nearly all resamples of the examples that tasks are tested on."""
+    leaders = [_best(left, ending, fit(scores, sizes, True), 1)[0] for _ in range(draws)]
+    return bool(np.bincount(leaders).max() >= SURE * draws) and len(left) > 1

@@ -1,0 +1,117 @@
+"""Races for the last places: what they cost, when they stop, and that they find what all the data would."""
+
+import numpy as np
+import pytest
+
+from taskorder.learners import SklearnLearner
+from taskorder.learners.protocol import ByClass
+from taskorder.planning.plan import plan, run_pilot
+from taskorder.planning.racing import first_size, round_counts
+from taskorder.task import Task
+
+from .pupils import learner, turned
+
+
+class Typical(ByClass):
+    """Knows all tasks the better the closer the number of the last task is to `hub`, and keeps a little."""
+
+    def __init__(self, hub):
+        self.hub, self.sizes = hub, []
+
+    def make(self, seed):
+        return (0.5, 1)
+
+    def fit(self, model, task):
+        self.sizes.append((task.name, len(task.targets)))
+        quality = 0.85 - 0.04 * abs(float(task.name) - self.hub)
+        return (quality + 0.2 * (model[0] - 0.5) * (1 - quality), len(task.targets))
+
+    def losses_by_class(self, model, inputs):
+        quality, size = model
+        # how many answers are right depends on what was learned; which ones, on the input alone
+        right = np.abs(np.sin(1000 * inputs[:, 0])) < quality
+        truth = (inputs[:, 1] > 0).astype(int)
+        answer = np.where(right, truth, 1 - truth)
+        return np.where(np.arange(2)[None] == answer[:, None], 0.1, 2.0) * (1 + 1 / size)
+
+    def describe(self):
+        return f"typical {self.hub}"
+
+
+def flat_tasks(count, size=400):
+    rng = np.random.default_rng(0)
+    made = []
+    for k in range(count):
+        x = rng.normal(size=(size, 2))
+        made.append(Task(f"{k}", x, (x[:, 1] > 0).astype(int)))
+    return made
+
+
+@pytest.mark.parametrize("runs", [0.1, 0.25, 0.5])
+def test_a_race_ends_with_the_best_last_task_within_its_budget(runs):
+    mine = Typical(hub=5)
+    found = run_pilot(flat_tasks(12), mine, budget=f"{runs} runs", draws=0)
+    assert found.plan.order[-1] == 5
+    assert found.plan.prediction.cost <= runs
+    assert sum(size for _, size in mine.sizes) == pytest.approx(found.plan.prediction.cost * 12 * 400)
+    assert any("raced for the last places" in note for note in found.plan.notes)
+
+
+def test_examples_are_a_budget_as_well():
+    found = plan(flat_tasks(6), Typical(hub=2), budget="600 examples", draws=0)
+    assert found.prediction.cost <= 600 / 2400
+    assert found.order[-1] in (1, 2, 3)
+
+
+def test_the_better_half_gets_more_examples():
+    mine = Typical(hub=0)
+    run_pilot(flat_tasks(12), mine, budget="0.3 runs", draws=0)
+    largest = {name: max(size for other, size in mine.sizes if other == name) for name, _ in mine.sizes}
+    assert len(largest) == 12
+    assert largest["0"] >= largest["11"]
+
+
+def test_a_clear_leader_ends_the_race_early():
+    clear = plan(flat_tasks(12, size=3000), Typical(hub=0), budget="0.9 runs", draws=0)
+    assert clear.order[-1] == 0
+    assert any("surely ahead" in note for note in clear.notes)
+    assert clear.prediction.cost < 0.6
+
+
+def test_a_fixed_last_task_leaves_the_place_before_it():
+    found = plan(flat_tasks(8), Typical(hub=3), budget="0.3 runs", last="7", draws=0)
+    assert found.order[-2:] == (3, 7)
+
+
+def test_a_race_of_real_tasks_goes_on_after_an_interruption(tmp_path):
+    tasks = [Task(f"turn {k}", *turned(k * 0.4, k, 200)) for k in range(5)]
+    fits = []
+
+    class Counting(SklearnLearner):
+        def fit(self, model, task):
+            fits.append(task.name)
+            if len(fits) == 8:
+                raise KeyboardInterrupt
+            return super().fit(model, task)
+
+    broken = Counting(learner().estimator, epochs=2)
+    how = {"budget": "0.5 runs", "draws": 20, "store": tmp_path / "fits.sqlite"}
+    with pytest.raises(KeyboardInterrupt):
+        plan(tasks, broken, **how)
+    found = plan(tasks, broken, **how)
+    again = plan(tasks, learner(), budget="0.5 runs", draws=20)
+    assert found.order == again.order
+    assert found.prediction == again.prediction
+
+
+def test_rounds_and_sizes():
+    assert round_counts(1) == [1]
+    assert round_counts(50) == [50, 25, 12, 6, 3]
+    for budget in (120, 1000, 10_000):
+        size = first_size([500] * 10, round_counts(10), budget)
+        later = [min(size * 3**r, 500) * count for r, count in enumerate(round_counts(10))]
+        assert size * 10 + sum(later) <= budget
+    with pytest.raises(
+        ValueError, match="`budget` must be enough for a race of 10 tasks, at least 106 examples, got 30"
+    ):
+        first_size([500] * 10, round_counts(10), 30)
