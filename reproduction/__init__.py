@@ -36,13 +36,14 @@ FIGURES = {
     "truth": ("truth", "every rule among all orders of image tasks"),
     "noise-ceiling": ("noise_ceiling", "how much of the best order's lead is luck"),
     "training-choices": ("training_choices", "other batch sizes, optimizers and epochs"),
+    "retention": ("retention", "what sets how much a network keeps"),
     "early-stopping": ("early_stopping", "training that ends before convergence"),
     "finite-size": ("finite_size", "the closed form at finite size"),
     "rules-at-scale": ("rules_at_scale", "the rules from 3 to 200 tasks"),
 }
 """By name, the module in `reproduction.figures` and what it shows: the paper's figures, then our own questions."""
 NAMES = tuple(FIGURES)
-IMAGES = ("fig1c", "fig5", "fig7", "fig9", "fig10", "truth", "noise-ceiling", "training-choices")
+IMAGES = ("fig1c", "fig5", "fig7", "fig9", "fig10", "truth", "noise-ceiling", "training-choices", "retention")
 """Figures that train image networks, hours of a GPU; their `figure` takes None for results that are missing."""
 
 

@@ -223,6 +223,29 @@ QUESTIONS = (
         quantity="ratio of gains:",
     ),
     Row(
+        "Does a network keep less, the longer it learns the next task?",
+        "retention",
+        ("Retention falls with the steps",),
+        r"exponent [\d.]+ \[[^\]]*\]",
+    ),
+    Row(
+        "Is the exponent the same on other data?",
+        "retention",
+        ("The exponent of the steps is",),
+        f"^{RATIO}",
+        quantity="exponent:",
+    ),
+    Row(
+        "Is retention higher at the fifth task than at the second?", "retention", ("Retention is higher at",), "^[^:]*"
+    ),
+    Row("Does a small task take less away than a large one?", "retention", ("A small task takes",)),
+    Row(
+        "Do orders of uneven tasks need a retention for each task?",
+        "retention",
+        ("A retention for each task ranks",),
+        quantity="rank correlation",
+    ),
+    Row(
         "Is the rule reversed after short training?",
         "early-stopping",
         ("For positive similarities",),

@@ -165,7 +165,7 @@ class Measured:
         """By way to predict, (sets, measures); see `retention_uneven`."""
         if self.sizes is None or not self.cells:
             return {}
-        exponent = -float(self.fit.coefficients[0, 1])
+        exponent = max(0.0, -float(self.fit.coefficients[0, 1]))
         sums = self.sizes[0].sum(axis=1)
         rows = []
         for place, pair in enumerate(self.uneven):

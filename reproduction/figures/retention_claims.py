@@ -16,6 +16,7 @@ from reproduction.retention_measured import OTHERS, PARTS, Measured
 from reproduction.retention_pairs import Cell
 from reproduction.retention_uneven import EACH, LAST, MEASURES, ONE
 from taskorder.checks import Floats
+from taskorder.theory.steps import retention_for_steps
 
 LITTLE = 0.1
 """An exponent of the odds within this of 0 is little; two exponents within this of each other are alike."""
@@ -171,6 +172,7 @@ def _positions(found: Measured) -> Iterator[Claim]:
 def _uneven(found: Measured) -> Iterator[Claim]:
     smaller = "A small task takes less away than a large one"
     slope = "Over tasks of different sizes the exponent is that of the grid"
+    sizes = "Steps tell the retention of each task better than one for all"
     better = {
         "A retention for each task ranks orders better than one for all": (ONE, 0),
         "A retention for each task predicts knowledge better than one for all": (ONE, 1),
@@ -178,7 +180,7 @@ def _uneven(found: Measured) -> Iterator[Claim]:
         "With a retention for each task the law ranks orders better than the last task's row sum": (LAST, 0),
     }
     if found.sizes is None or not found.cells:
-        yield from map(_untested, (smaller, slope, *better))
+        yield from map(_untested, (smaller, slope, sizes, *better))
         return
     count, steps = len(found.uneven), found.steps_by_size()
     d = retention(found.sizes[0], set_weights(count))
@@ -187,9 +189,16 @@ def _uneven(found: Measured) -> Iterator[Claim]:
     yield _claim(smaller, gap, f"{gap.show(sign=True)}; second task: {each}; {count} sets", inside(gap, above=0))
     x = np.log(steps) - np.log(steps).mean()
     own = _log_odds(d) @ x / (x @ x)
-    off = number(own - found.fit.coefficients[0, 1], count)
+    off = number(own - found.fit.coefficients[:, 1], count)
     text = f"{_minus(number(own, count)).show()}; difference {_minus(off).show(sign=True)}"
     yield _claim(slope, off, text, inside(off, above=-LITTLE, below=LITTLE))
+    # One retention from all pairs, as a plan measures it, and from it one for each size by its steps.
+    one = np.clip(retention(found.sizes[0].sum(axis=1), set_weights(count)), 0.0, 1.0)
+    by_steps = np.array([retention_for_steps(steps, value) for value in one])
+    misses = [np.sqrt(((d - guess) ** 2).mean(axis=1)) for guess in (by_steps, one[:, None])]
+    less = number(misses[0] - misses[1], count)
+    text = f"{less.show(3, sign=True)}: root mean square deviation {misses[0][0]:.3f} against {misses[1][0]:.3f}"
+    yield _claim(sizes, less, f"{text}; one for all {number(one, count).show()}; {count} sets", inside(less, below=0))
     scores = found.uneven_scores
     for words, (against, measure) in better.items():
         each_task, other = scores[EACH][:, measure], scores[against][:, measure]

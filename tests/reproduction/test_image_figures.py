@@ -20,7 +20,7 @@ from taskorder.runs.settings import read_config
 from taskorder.runs.specs import RunSpecs, orders_to_train
 
 CONFIGS = Path(__file__).parents[2] / "reproduction" / "configs"
-fig1c, fig5, fig7, fig9, fig10, truth, noise_ceiling, training_choices = map(load, IMAGES)
+fig1c, fig5, fig7, fig9, fig10, truth, noise_ceiling, training_choices, *_ = map(load, IMAGES)
 COUNT = 12
 
 
