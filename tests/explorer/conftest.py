@@ -39,10 +39,10 @@ def client(server: Any) -> Any:
 
 @pytest.fixture(scope="session")
 def address() -> Iterator[str]:
-    """The address, with its token, of an explorer that was started as a user starts it."""
+    """The address, with its token, of an explorer that was started as a user starts it, with the paper's theory."""
     pytest.importorskip("uvicorn")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    command = [sys.executable, "-m", "taskorder", "explore", "--port", "0"]
+    command = [sys.executable, "-m", "taskorder", "explore", "--port", "0", "--retention", "1"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment)
     assert process.stdout is not None
     yield process.stdout.readline().strip()

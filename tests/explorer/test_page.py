@@ -17,7 +17,7 @@ from .page import THREE, expect_order, face, shown, upload
 def test_phone_width(load):
     page = load("demo", viewport={"width": 375, "height": 740}, has_touch=True, is_mobile=True)
     assert page.evaluate("document.documentElement.scrollWidth") <= 375
-    for element in ("#error", "#tasks", "#optimal", "#paths svg"):
+    for element in ("#value", "#tasks", "#optimal", "#paths svg"):
         box = page.locator(element).first.bounding_box()
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= 375
@@ -54,10 +54,10 @@ def test_what_if_two_tasks_were_more_alike(load):
     slider = page.locator("#similarity")
     slider.fill("0.2")
     moved = np.array([[1, 0.2, 0.3], [0.2, 1, 0.1], [0.3, 0.1, 1]])
-    expect(page.locator("#error")).to_have_text(shown(final_error(moved, [0, 1, 2])))
+    expect(page.locator("#value")).to_have_text(shown(final_error(moved, [0, 1, 2])))
     expect(page.locator("#similarity-value")).to_have_text("0.2")
-    page.locator(".phase-order[aria-current]").click()
-    expect(page.locator(".phase-order[aria-current]")).to_be_focused()
+    page.locator("#flips .phase-order[aria-current]").click()
+    expect(page.locator("#flips .phase-order[aria-current]")).to_be_focused()
     expect(page.locator("#detail")).to_contain_text("found by search")
     page.click("#reset")
     expect(page.locator("#similarity-value")).to_have_text("0.6")

@@ -66,7 +66,7 @@ def test_a_link_restores_everything(load, open_page):
     expect(page.locator("#link")).to_contain_text(re.compile("Link"))
     fragment = page.evaluate("location.hash")
     other = open_page(fragment)
-    expect(other.locator("#error")).to_have_text(page.locator("#error").inner_text())
+    expect(other.locator("#value")).to_have_text(page.locator("#value").inner_text())
     assert order(other) == order(page)
     assert other.locator("#constraints").inner_text() == page.locator("#constraints").inner_text()
     expect(other.locator("#compare")).to_contain_text("held (made by hand)")
@@ -94,7 +94,7 @@ def test_damaged_and_hostile_links_are_told(open_page):
     odd = {"names": ["a", "b"], "similarity": [[1, 0.5], [0.5, 1]], "order": [1, 1], "first": 9, "held": 3,
            "weights": ["x", 1], "before": [[0, 0], 5], "pair": [0, 0], "rule": {"a": 1}, "learned": "no"}  # fmt: skip
     page.evaluate("(hash) => { location.hash = hash }", page.evaluate(pack, odd))
-    expect(page.locator("#error")).to_have_text("0.0625")
+    expect(page.locator("#value")).to_have_text("0.0625")
     expect_order(page, [0, 1])
 
 
@@ -137,7 +137,7 @@ def test_downloads(load):
 
 def test_bad_uploads_say_what_the_command_line_says(load):
     page = load("chain", 4)
-    before = page.locator("#error").inner_text()
+    before = page.locator("#value").inner_text()
     for name, body, said in (
         ("ragged.csv", b"1,0.5\n0.5\n", "line 2"),
         ("words.csv", b"hello\n", "`words.csv` must"),
@@ -147,7 +147,7 @@ def test_bad_uploads_say_what_the_command_line_says(load):
         page.click("#open")
         page.set_input_files("input[type=file]", {"name": name, "mimeType": "text/csv", "buffer": body})
         expect(page.locator("#problem")).to_contain_text(said)
-        assert page.locator("#error").inner_text() == before  # nothing is lost
+        assert page.locator("#value").inner_text() == before  # nothing is lost
         page.click("#problem button")
         expect(page.locator("#problem")).to_be_hidden()
 
@@ -161,7 +161,7 @@ def test_upload_of_a_matrix_that_needs_repair(open_page):
     page.click("[data-rule=periphery-to-core]")
     expect(page.locator("#detail")).to_contain_text("order periphery-to-core")
     assert order(page) == list(plan.order)
-    assert float(page.locator("#error").inner_text()) == pytest.approx(plan.error, rel=1e-3)
+    assert float(page.locator("#value").inner_text()) == pytest.approx(plan.error, rel=1e-3)
 
 
 def test_two_tabs_do_not_meet(load):
@@ -172,7 +172,7 @@ def test_two_tabs_do_not_meet(load):
     expect_order(two, range(4))
     two.click("#optimal")
     one.click("#optimal")
-    expect(one.locator("#error")).to_have_text(shown(solve(chain(5, 0.7), retention=1).error))
+    expect(one.locator("#value")).to_have_text(shown(solve(chain(5, 0.7), retention=1).error))
     expect(two.locator("#sentence")).to_contain_text("proven")
 
 

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow("browser")
 
 def test_load_shows_the_error_of_the_given_order(load):
     page = load("chain", 5)
-    expect(page.locator("#error")).to_have_text(shown(final_error(chain(5, 0.7), range(5))))
+    expect(page.locator("#value")).to_have_text(shown(final_error(chain(5, 0.7), range(5))))
     expect(page.locator("#sentence")).to_contain_text("times the best order possible (0.05018)")
     assert page.locator("#source").inner_text() == "5 tasks · chain of 5, a = 0.7"
 
@@ -24,7 +24,7 @@ def test_drag_with_the_mouse_shows_the_error_on_the_way(load):
     page = load("chain", 5)
     drag(page, 0, 3)
     on_the_way = [1, 2, 3, 0, 4]
-    expect(page.locator("#error")).to_have_text(shown(final_error(chain(5, 0.7), on_the_way)))
+    expect(page.locator("#value")).to_have_text(shown(final_error(chain(5, 0.7), on_the_way)))
     assert page.locator("#undo").is_disabled()  # nothing is decided before the drop
     page.mouse.up()
     expect(page.locator("#undo")).to_be_enabled()
@@ -133,14 +133,14 @@ def test_dragging_fifty_tasks_fits_a_frame(open_page):
           send("pointerdown", box.top + 5);
           const times = [];
           for (let step = 1; step <= 40; step++) {
-            const before = document.getElementById("error").textContent;
+            const before = document.getElementById("value").textContent;
             const began = performance.now();
             list.dispatchEvent(new PointerEvent("pointermove", { pointerId: 1, clientX: box.left + 90,
               clientY: box.top + 5 + 8 * step }));
-            while (document.getElementById("error").textContent === before && performance.now() - began < 100) {
+            while (document.getElementById("value").textContent === before && performance.now() - began < 100) {
               await new Promise((resolve) => setTimeout(resolve, 0));
             }
-            if (document.getElementById("error").textContent !== before) times.push(performance.now() - began);
+            if (document.getElementById("value").textContent !== before) times.push(performance.now() - began);
           }
           list.dispatchEvent(new PointerEvent("pointerup", { pointerId: 1 }));
           return times.sort((a, b) => a - b);

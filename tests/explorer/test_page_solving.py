@@ -31,7 +31,7 @@ def test_constraints_by_clicking_reach_the_solver(load):
     expect(page.locator("#constraints")).to_contain_text("C weighs 3")
     page.click("#optimal")
     plan = solve(chain(5, 0.7), before=[("A", "E")], last="C", weights=[1, 1, 3, 1, 1], retention=1)
-    expect(page.locator("#error")).to_have_text(shown(plan.error))
+    expect(page.locator("#value")).to_have_text(shown(plan.error))
     expect_order(page, plan.order)
     expect(page.locator("#sentence")).to_contain_text("No allowed order is better: proven.")
     expect(page.locator("#broken")).to_be_hidden()
@@ -62,7 +62,7 @@ def test_constraints_without_a_mouse(load):
     page.locator("#optimal").focus()
     page.keyboard.press("Enter")
     plan = solve(chain(5, 0.7), before=[("A", "C")], retention=1)
-    expect(page.locator("#error")).to_have_text(shown(plan.error))
+    expect(page.locator("#value")).to_have_text(shown(plan.error))
     expect_order(page, plan.order)
 
 
@@ -71,12 +71,12 @@ def test_learned_tasks_stay_at_the_head(load):
     face(page, 3).click()
     page.click("[data-field=learned]")
     expect_order(page, [3, 0, 1, 2, 4])
-    expect(page.locator("#error")).to_have_text(shown(final_error(chain(5, 0.7), [3, 0, 1, 2, 4])))
+    expect(page.locator("#value")).to_have_text(shown(final_error(chain(5, 0.7), [3, 0, 1, 2, 4])))
     drag(page, 0, 3)
     page.mouse.up()
     expect_order(page, [3, 0, 1, 2, 4])
     page.click("#optimal")
-    expect(page.locator("#error")).to_have_text(shown(solve(chain(5, 0.7), learned=[3], retention=1).error))
+    expect(page.locator("#value")).to_have_text(shown(solve(chain(5, 0.7), learned=[3], retention=1).error))
     face(page, 3).click()
     page.click("[data-field=learned]")
     expect(page.locator("#constraints")).to_be_hidden()
@@ -104,10 +104,10 @@ def test_every_rule_has_a_button(load):
     expect(page.locator("#try-all")).to_be_enabled(timeout=240_000)
     assert page.locator("#rules .value").all_inner_texts().count("") == 0
     page.click("[data-rule=periphery-to-core]")
-    expect(page.locator("#error")).to_have_text("0.3319")
+    expect(page.locator("#value")).to_have_text("0.3319")
     expect(page.locator("#sentence")).to_contain_text("2.127 times the best order possible (0.156)")
     page.click("#optimal")
-    expect(page.locator("#error")).to_have_text("0.156")
+    expect(page.locator("#value")).to_have_text("0.156")
     expect(page.locator("#ticker")).to_contain_text("Proven: no allowed order is better.")
 
 
@@ -153,5 +153,5 @@ def test_very_few_tasks(load, size):
     page = load(text=["1", "1,0.5\n0.5,1"][size - 1])
     page.click("#optimal")
     expect(page.locator("#sentence")).to_contain_text("No allowed order is better: proven.")
-    expect(page.locator("#error")).to_have_text(["0", "0.0625"][size - 1])
+    expect(page.locator("#value")).to_have_text(["0", "0.0625"][size - 1])
     assert page.locator("#whatif").is_visible() == (size == 2)

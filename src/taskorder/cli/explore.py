@@ -17,9 +17,9 @@ PORT = 8321
 EPILOG = (
     FILES
     + """
-The page lets you drag tasks into any order and watch the predicted error,
-find the best order under constraints, and ask what would change if two tasks
-were more alike. It is served to this machine alone (127.0.0.1), and of its users
+The page lets you drag tasks into any order and watch what is known in the end,
+find the best order under constraints, and ask what would change if the learner
+kept more of what it knew, or if two tasks were more alike. It is served to this machine alone (127.0.0.1), and of its users
 to whoever has the address that is printed; Ctrl-C ends it. It takes tables of at
 most 500 tasks.
 
@@ -33,13 +33,20 @@ def add(commands: Any) -> None:
     """Add the command to the parser."""
     parser = commands.add_parser(
         "explore",
-        help="drag tasks in the browser and watch the error",
-        description="Open the explorer in a browser: drag tasks into any order and watch the predicted error.",
+        help="drag tasks in the browser and watch what is known in the end",
+        description="Open the explorer in a browser: drag tasks into any order and watch what is known in the end.",
         epilog=EPILOG,
     )
     parser.add_argument("file", nargs="?", metavar="FILE", help="the similarity table to open with; see below")
     parser.add_argument(
         "--demo", action="store_true", help="open with the table that ships with taskorder: 12 CIFAR-100 tasks"
+    )
+    parser.add_argument(
+        "--retention",
+        type=float,
+        metavar="D",
+        help="where the retention slider begins: the share of its knowledge that the learner keeps when it learns the "
+        "next task, from 0 to 1 (0.13: plain networks)",
     )
     parser.add_argument(
         "--port", type=int, default=PORT, metavar="N", help=f"listen on this port ({PORT}); 0 takes any free one"
@@ -57,6 +64,7 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
 
     if args.demo and args.file is not None:
         raise ValueError("Give a FILE to open or --demo, and not both.")
+    retention = plans.retention_of({"retention": args.retention})
     start = plans.example_payload("demo", 12, 1.0) if args.demo else None
     if args.file is not None:
         from taskorder.tables.reading import read_similarity
@@ -69,7 +77,7 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
         code = write(f"{address}\n")
         say("serving the explorer to whoever has this address, on this machine; Ctrl-C ends it")
         with _opened(address) if args.open else nullcontext():
-            server.serve(listening, token, start)
+            server.serve(listening, token, start, retention)
     say("the explorer has ended")
     return code, ""
 

@@ -6,6 +6,7 @@ GET  /api/start             the file named on the command line, the rules and th
 GET  /api/example/KIND      chain, ring, tree, leaves, demo
 POST /api/table?name=NAME   bytes of a table -> matrix, names, repair
 POST /api/solve             inputs and rule -> lines of JSON: key, progress ..., plan or problem
+POST /api/rules             inputs -> the order of each rule that needs no long search
 POST /api/stop/KEY          ends a search with the best it has
 POST /api/plan              inputs and order -> the plan as JSON
 POST /api/report            inputs and order -> the report as HTML
@@ -38,6 +39,7 @@ from taskorder.ordering.solve import RULES
 from taskorder.plots.style import ROLES
 from taskorder.records import Plan
 from taskorder.report.document import rule_colors
+from taskorder.theory.law import PLAIN_RETENTION
 
 THREADS = 4
 """Requests that are computed at a time, searches apart; more of them wait."""
@@ -67,8 +69,10 @@ class SearchResponse(StreamingResponse):
                 self._searches.end(self._search)
 
 
-def create_app(token: str, searches: Searches, start: plans.Payload | None = None) -> Starlette:
-    """The application; `start` is the matrix to open with (see `plans.matrix_payload`)."""
+def create_app(
+    token: str, searches: Searches, start: plans.Payload | None = None, retention: float = PLAIN_RETENTION
+) -> Starlette:
+    """The application; `start` is the matrix to open with (see `plans.matrix_payload`), `retention` the slider's place."""
     files = _static_files()
     page = files.pop("index.html")
 
@@ -82,9 +86,9 @@ def create_app(token: str, searches: Searches, start: plans.Payload | None = Non
         return Response(files[name], media_type=TYPES[name.rpartition(".")[2]])
 
     async def begin(request: Request) -> Response:
-        rules = [{"name": rule, "color": ROLES[rule].color} for rule in RULES]
+        named = [{"name": rule, "color": ROLES[rule].color} for rule in RULES]
         limits = {"tasks": plans.MAX_EXPLORED, "bytes": plans.MAX_REQUEST_BYTES, "seconds": plans.MAX_SECONDS}
-        return JSONResponse({"table": start, "rules": rules, "limits": limits})
+        return JSONResponse({"table": start, "rules": named, "limits": limits, "retention": retention, "plain": PLAIN_RETENTION})
 
     async def example(request: Request) -> Response:
         kind, query = request.path_params["kind"], request.query_params
@@ -101,6 +105,10 @@ def create_app(token: str, searches: Searches, start: plans.Payload | None = Non
     async def solve(request: Request) -> Response:
         body = await _object(request)
         return SearchResponse(searches, searches.begin(), partial(plans.plan_by_rule, body))
+
+    async def rules(request: Request) -> Response:
+        orders = await _beside(request, plans.rule_orders, await _object(request), lambda *_: searches.closing)
+        return JSONResponse(orders)
 
     async def stop(request: Request) -> Response:
         return JSONResponse({"stopped": searches.stop(request.path_params["key"])})
@@ -133,6 +141,7 @@ def create_app(token: str, searches: Searches, start: plans.Payload | None = Non
             Route("/api/example/{kind}", _answering(example)),
             Route("/api/table", _answering(table), methods=["POST"]),
             Route("/api/solve", _answering(solve), methods=["POST"]),
+            Route("/api/rules", _answering(rules), methods=["POST"]),
             Route("/api/stop/{key}", stop, methods=["POST"]),
             Route("/api/plan", _answering(plan), methods=["POST"]),
             Route("/api/report", _answering(report), methods=["POST"]),

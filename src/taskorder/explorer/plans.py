@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from contextlib import suppress
 from typing import Any
 
 from taskorder import checks
@@ -11,10 +12,11 @@ from taskorder.checks import Floats
 from taskorder.ordering.clock import Watch
 from taskorder.ordering.plans import make_plan
 from taskorder.ordering.solve import RULES, RULES_WITHOUT_WEIGHTS, solve
-from taskorder.ordering.solver_input import checked_table, solver_input
+from taskorder.ordering.solver_input import SIMILARITY, checked_table, kind_of, solver_input
 from taskorder.records import Plan
 from taskorder.tables.reading import demo_similarity, read_similarity
 from taskorder.theory.graphs import chain, leaves, ring, tree
+from taskorder.theory.law import PLAIN_RETENTION, checked_retention
 
 MAX_EXPLORED = 500
 """More tasks make no list that a person drags."""
@@ -24,6 +26,10 @@ MAX_SECONDS = 600.0
 """Longest search."""
 REPORT_SECONDS = 10.0
 """For the rivals in a report."""
+RANKED = tuple(rule for rule in RULES if rule not in ("optimal", "random", "worst"))
+"""Rules whose orders take no long search."""
+RANKING_SECONDS = 1.0
+"""For each of them."""
 BY_HAND = "by-hand"
 """What a plan calls an order that no rule made."""
 GRAPHS = {"chain": chain, "ring": ring, "tree": tree, "leaves": leaves}
@@ -49,14 +55,16 @@ def example_payload(kind: str, num_tasks: int, a: float) -> Payload:
 
 
 def matrix_payload(similarity: Floats, names: tuple[str, ...] | None, source: str) -> Payload:
-    """The matrix as given, the correlation matrix that errors are computed on (null where equal), and its names."""
+    """The table as given, the correlation matrix that errors are computed on (null where equal), and its names."""
     _few_enough(len(similarity), source)
+    kind = kind_of(similarity)
     table = checked_table(similarity)
-    moved = table.repair is not None
+    moved = table.repair is not None and kind == SIMILARITY
     return {
         "source": source,
         "names": checks.task_names(names, len(similarity)),
-        "given": similarity.tolist() if moved else table.similarity.tolist(),
+        "kind": kind,
+        "given": table.similarity.tolist() if kind == SIMILARITY and not moved else similarity.tolist(),
         "repaired": table.similarity.tolist() if moved else None,
         "note": table.notes[0] if moved else None,
     }
@@ -75,7 +83,17 @@ def plan_by_rule(body: Payload, watch: Watch | None = None) -> Plan:
         return solve(rule=rule, **options)
     # found without the weights, and scored with them
     order = solve(rule=rule, **{**options, "weights": None}).order
-    return plan_of_order({**body, "order": order, "rule": rule})
+    return plan_of_order({**body, "order": order})
+
+
+def rule_orders(body: Payload, watch: Watch | None = None) -> dict[str, tuple[int, ...]]:
+    """The orders of the rules that the page ranks while its slider moves."""
+    inputs_of(body)
+    orders = {}
+    for rule in RANKED:
+        with suppress(ValueError):  # a rule that cannot read this table has no rank
+            orders[rule] = plan_by_rule({**body, "rule": rule, "seconds": RANKING_SECONDS}, watch).order
+    return orders
 
 
 def plan_of_order(body: Payload) -> Plan:
@@ -116,7 +134,17 @@ def inputs_of(body: Payload) -> Payload:
     _few_enough(len(similarity), "similarity")
     keys = ("names", "before", "first", "last", "learned", "weights")
     given = {key: body[key] for key in keys if body.get(key) is not None}
-    return {"table": similarity, "retention": body.get("retention", 1.0), **given}
+    return {"table": similarity, "retention": retention_of(body), **given}
+
+
+def retention_of(body: Payload) -> float:
+    """The retention in a request; that of plain networks where it is left out."""
+    retention = body.get("retention")
+    if retention is None:
+        return PLAIN_RETENTION
+    if isinstance(retention, bool) or not isinstance(retention, int | float):
+        raise ValueError(f"`retention` must be a number in [0, 1], got {retention!r}.")
+    return float(checked_retention(retention, 1)[0])
 
 
 def parse(data: bytes) -> Payload:

@@ -89,8 +89,8 @@ class Searches:
         def tell(event: Event) -> None:
             loop.call_soon_threadsafe(queue.put_nowait, event)
 
-        def watch(error: float, bound: float, seconds: float) -> bool:
-            tell({"error": _finite(error), "bound": _finite(bound), "seconds": seconds})
+        def watch(value: float, bound: float, seconds: float) -> bool:
+            tell({"value": _finite(value), "bound": _finite(bound), "seconds": seconds})
             return search.stopped.is_set()
 
         def work() -> None:

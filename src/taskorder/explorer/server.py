@@ -12,6 +12,7 @@ import uvicorn
 from taskorder.explorer.app import create_app
 from taskorder.explorer.plans import Payload
 from taskorder.explorer.searches import Searches
+from taskorder.theory.law import PLAIN_RETENTION
 
 ADDRESS = "127.0.0.1"
 CLOSING_SECONDS = 20
@@ -21,9 +22,9 @@ CLOSING_SECONDS = 20
 class Server(uvicorn.Server):
     """One explorer; Ctrl-C ends its searches first, so that nothing holds the connections open."""
 
-    def __init__(self, token: str, start: Payload | None = None) -> None:
+    def __init__(self, token: str, start: Payload | None = None, retention: float = PLAIN_RETENTION) -> None:
         self.searches = Searches()
-        app = create_app(token, self.searches, start)
+        app = create_app(token, self.searches, start, retention)
         super().__init__(
             uvicorn.Config(
                 app,
@@ -68,7 +69,9 @@ def listen(port: int) -> socket.socket:
         ) from None
 
 
-def serve(listening: socket.socket, token: str, start: Payload | None = None) -> None:
+def serve(
+    listening: socket.socket, token: str, start: Payload | None = None, retention: float = PLAIN_RETENTION
+) -> None:
     """Answer until Ctrl-C; nothing runs on afterwards."""
     with listening, contextlib.suppress(KeyboardInterrupt):
-        Server(token, start).run(sockets=[listening])
+        Server(token, start, retention).run(sockets=[listening])

@@ -8,7 +8,8 @@
  * @property {import("./recursion.js").Evaluation} evaluation  of `order`
  * @property {import("./recursion.js").Evaluation | null} held
  * @property {import("./randomorders.js").RandomOrders | null} random
- * @property {{error: number, proven: boolean} | null} best
+ * @property {import("./best.js").Best | null} best
+ * @property {Object<string, number>} values  of the rules' orders, by rule
  */
 
 import { createAnswer } from "./answer.js";
@@ -16,16 +17,17 @@ import { createChart } from "./chart.js";
 import { createCompare } from "./compare.js";
 import { announce, byId, show } from "./dom.js";
 import { Engine } from "./engine.js";
-import { createErrorMap, createSimilarityMap } from "./heatmaps.js";
+import { createPathMap, createSimilarityMap } from "./heatmaps.js";
 import { createConstraints } from "./constraints.js";
-import { LISTED } from "./listing.js";
+import { isListed } from "./listing.js";
+import { lead } from "./objective.js";
 import { createOrderList } from "./orderlist.js";
+import { isScored } from "./recursion.js";
+import { createRetention } from "./retention.js";
 import { createRules } from "./rules.js";
 import { Store, stateOf } from "./state.js";
 import { createThreeTasks } from "./threetasks.js";
 import { createWhatIf } from "./whatif.js";
-
-const RESTING = 60;
 
 export class App {
   constructor(start) {
@@ -40,14 +42,16 @@ export class App {
     this.facts = new WeakMap(); // what is known of an input, however often undo brings it back
     this.colors = new Map(start.rules.map(({ name, color }) => [name, color]));
     this.color = (rule) => this.colors.get(rule);
+    this.rules = createRules(this);
     this.views = [
       createAnswer(),
+      createRetention(this),
       createConstraints(this),
       createOrderList(this),
       createChart(),
-      createErrorMap(),
+      createPathMap(),
       createSimilarityMap(this),
-      createRules(this),
+      this.rules,
       createWhatIf(this),
       createCompare(this),
       createThreeTasks(this),
@@ -62,13 +66,13 @@ export class App {
   /** What is known of an input; `answers` are plans by rule. @param {import("./state.js").PageInput} inputs */
   known(inputs) {
     if (!this.facts.has(inputs))
-      this.facts.set(inputs, { answers: new Map(), random: null, listed: undefined, asked: false });
+      this.facts.set(inputs, { answers: new Map(), random: undefined, values: undefined, found: undefined, asked: false });
     return this.facts.get(inputs);
   }
 
   /** Start with a table. */
   open(table) {
-    this.store.commit(stateOf(table));
+    this.store.commit(stateOf(table, this.store.state?.inputs.retention ?? this.start.retention));
     announce(`${table.names.length} tasks from ${table.source}.`);
     byId("main").focus({ preventScroll: true });
   }
@@ -98,25 +102,25 @@ export class App {
     const { previewed } = this;
     const order = previewed?.order ?? state.order;
     const facts = this.known(inputs);
-    const evaluation = await this.engine.evaluate(inputs, order);
+    const evaluation = await this.engine.fast.latest("evaluate", inputs, order);
     if (!evaluation || this.store.state !== state) return;
-    if (facts.listed === undefined && inputs.size - inputs.learned.length <= LISTED) {
-      facts.listed = await this.engine.slow.ask("bestOrder", inputs);
-    }
+    if (isListed(inputs)) await this.find(inputs);
     const held =
       state.held &&
       (previewed && this.view?.held && this.view.state === state
         ? this.view.held
         : await this.engine.fast.ask("evaluate", inputs, state.held.order));
     if (this.store.state !== state) return;
+    const last = this.lastFacts(inputs);
     this.view = {
       state,
       order,
       moving: previewed?.task ?? null,
       evaluation,
       held,
-      random: facts.random ?? this.lastRandom(inputs),
+      random: facts.random ?? last?.random ?? null,
       best: this.best(inputs),
+      values: facts.values ?? last?.values ?? {},
     };
     this.draw();
     if (!facts.asked) this.learn(inputs, facts);
@@ -130,29 +134,44 @@ export class App {
     for (const element of document.querySelectorAll("[data-loaded]")) show(element, loaded);
   }
 
-  /** While a slider moves, the random orders of a moment ago. */
-  lastRandom({ loaded, learned }) {
+  /** While a slider moves, what was known a moment ago of the same tasks. */
+  lastFacts(inputs) {
     const last = this.view?.state.inputs;
-    return last?.loaded === loaded && last.learned === learned ? this.view.random : null;
+    const same = last?.loaded === inputs.loaded && last.learned === inputs.learned;
+    return same && isScored(last) === isScored(inputs) ? this.view : null;
   }
 
-  /** Random orders take longer: they wait until a slider rests. */
+  /** The best order that the page itself finds; null where there is none, undefined where a newer input came.
+   * @param {import("./state.js").PageInput} inputs @returns {Promise<import("./best.js").Best | null | undefined>} */
+  async find(inputs) {
+    const facts = this.known(inputs);
+    if (facts.found === undefined) facts.found = await this.engine.best.latest("bestOrder", inputs);
+    return facts.found;
+  }
+
+  /** Random orders, the rules' orders and the best order of many tasks take longer: the page does not wait for them. */
   async learn(inputs, facts) {
     facts.asked = true;
-    await new Promise((resolve) => setTimeout(resolve, RESTING));
-    facts.asked = this.store.state?.inputs === inputs;
-    if (!facts.asked) return;
-    facts.random = await this.engine.slow.ask("randomOrders", inputs);
+    const orders = this.rules.orders(inputs);
+    const [found, random, values] = await Promise.all([
+      this.find(inputs),
+      facts.random ?? this.engine.slow.latest("randomOrders", inputs),
+      this.engine.slow.latest("ruleValues", inputs, orders),
+    ]);
+    facts.asked = found !== undefined && random !== undefined && values !== undefined;
+    Object.assign(facts, { random, values });
     if (this.store.state?.inputs === inputs) this.refresh();
   }
 
+  /** The best order known, of the page's own and the server's. @param {import("./state.js").PageInput} inputs */
   best(inputs) {
-    const { answers, listed } = this.known(inputs);
-    if (listed) return { error: listed.error, proven: true };
+    const { answers, found } = this.known(inputs);
+    if (found?.proven) return found;
     const optimal = answers.get("optimal");
     if (optimal?.proven) return optimal;
-    const found = [...answers.values()].sort((a, b) => a.error - b.error)[0];
-    return found && answers.has("optimal") ? { error: found.error, proven: false } : null;
+    const all = optimal || found ? [...answers.values(), ...(found ? [found] : [])] : [];
+    const best = all.sort((a, b) => -lead(inputs, a.value, b.value))[0];
+    return best ? { order: best.order, value: best.value, proven: false } : null;
   }
 
   draw() {

@@ -1,21 +1,18 @@
-/** Error after each task as two small charts: all tasks, and those learned so far (what is forgotten). */
+/** Two small charts of what is known, or wrong, after each task: of all tasks, and of those learned so far. */
 
 import { announce, byId } from "./dom.js";
 import { h, number } from "./svg.js";
 import { ruleText } from "./answer.js";
 import { lineChart } from "./lines.js";
+import { wordsOf } from "./objective.js";
 import { BY_HAND } from "./state.js";
 
 const HEIGHT = 150;
-export const CHARTS = [
-  ["total", "Error of all tasks, step by step"],
-  ["forgotten", "Error of the tasks learned so far"],
-];
 
 /** One of the charts of a view: this order, the held one, and random orders.
- * @param {import("./app.js").View} view @param {"total" | "forgotten"} which @param {string} title
+ * @param {import("./app.js").View} view @param {"total" | "seen"} which @param {string} title
  * @param {number} width @param {number} [height] */
-export function errorChart(view, which, title, width, height = HEIGHT) {
+export function pathChart(view, which, title, width, height = HEIGHT) {
   const { state, evaluation, held, random } = view;
   const lines = [{ label: "this order", values: evaluation[which], look: lookOf(view), strong: true }];
   if (held) {
@@ -37,7 +34,7 @@ export function createChart() {
   let width = 500;
   const render = (view) => {
     latest = view;
-    const charts = CHARTS.map(([which, title]) => errorChart(view, which, title, width));
+    const charts = wordsOf(view.state.inputs).charts.map(([which, title]) => pathChart(view, which, title, width));
     const entry = (kind, text, look = "") => h("span", { class: `entry ${kind} s-${look}` }, h("i"), text);
     box.replaceChildren(
       ...charts,
@@ -62,7 +59,7 @@ export function createChart() {
     byId("readout").textContent =
       step === null
         ? "Point at the chart to read a step, or choose it with the arrow keys."
-        : `${when}: all ${number(evaluation.total[step])}, learned so far ${number(evaluation.forgotten[step])}`;
+        : `${when}: all ${number(evaluation.total[step])}, learned so far ${number(evaluation.seen[step])}`;
   };
   box.addEventListener("keydown", (event) => {
     const last = latest.order.length;

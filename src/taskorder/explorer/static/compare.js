@@ -3,6 +3,8 @@
 import { byId, decimals } from "./dom.js";
 import { h, number } from "./svg.js";
 import { ruleText } from "./answer.js";
+import { wordsOf } from "./objective.js";
+import { isScored } from "./recursion.js";
 
 /** @param {import("./app.js").App} app */
 export function createCompare(app) {
@@ -34,7 +36,7 @@ export function createCompare(app) {
         return;
       }
       const { names } = state.inputs;
-      const verdict = verdictOn(evaluation.error, held.error);
+      const verdict = verdictOn(state.inputs, evaluation.value, held.value);
       const cell = (task, one) => [
         h("td", { class: "task" }, names[task]),
         h("td", { class: "num" }, decimals(one.final[task])),
@@ -64,11 +66,11 @@ export function createCompare(app) {
                 "tr",
                 {},
                 h("th", { scope: "col" }, "step"),
-                h("th", { scope: "colgroup", colspan: 2 }, `this order: ${number(evaluation.error)}`),
+                h("th", { scope: "colgroup", colspan: 2 }, `this order: ${number(evaluation.value)}`),
                 h(
                   "th",
                   { scope: "colgroup", colspan: 2 },
-                  `held (${ruleText(state.held.rule)}): ${number(held.error)}`,
+                  `held (${ruleText(state.held.rule)}): ${number(held.value)}`,
                 ),
               ),
             ),
@@ -80,11 +82,13 @@ export function createCompare(app) {
   };
 }
 
-/** Which of two errors is lower, in words. @param {number} error @param {number} held @returns {string} */
-function verdictOn(error, held) {
-  const change = error - held;
-  if (Math.abs(change) <= 1e-9 * held + 1e-15) return "Both orders have the same predicted error.";
-  const ratio = held > 1e-12 && error > 1e-12 ? number(error / held) : "1";
+/** Which of two orders is better, in words. @param {import("./state.js").PageInput} inputs
+ * @param {number} value @param {number} held @returns {string} */
+function verdictOn(inputs, value, held) {
+  const { name } = wordsOf(inputs);
+  const change = value - held;
+  if (Math.abs(change) <= 1e-9 * Math.abs(held) + 1e-15) return `Both orders have the same predicted ${name}.`;
+  const ratio = !isScored(inputs) && held > 1e-12 && value > 1e-12 ? number(value / held) : "1";
   const times = ratio === "1" ? "" : ` (${ratio} times the held one's)`;
-  return `This order's error is ${number(Math.abs(change))} ${change < 0 ? "lower" : "higher"}${times}.`;
+  return `This order's ${name} is ${number(Math.abs(change))} ${change < 0 ? "lower" : "higher"}${times}.`;
 }

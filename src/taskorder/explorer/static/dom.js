@@ -27,7 +27,7 @@ export function complain(text) {
 }
 
 /** Four decimals, for columns. @param {number} value */
-export const decimals = (value) => (value >= 100 ? number(value) : value.toFixed(4));
+export const decimals = (value) => (Math.abs(value) >= 100 ? number(value) : value.toFixed(4).replace("-", "−"));
 
 /** Offer a file. @param {string} name @param {Blob} blob */
 export function saveFile(name, blob) {

@@ -3,7 +3,8 @@
 import { byId, complain, saveFile, show } from "./dom.js";
 import { h, number, svg } from "./svg.js";
 import { sentence } from "./answer.js";
-import { CHARTS, errorChart } from "./chart.js";
+import { pathChart } from "./chart.js";
+import { wordsOf } from "./objective.js";
 import * as server from "./server.js";
 
 const WIDTH = 760;
@@ -13,6 +14,7 @@ const INK = { title: "#1d2125", text: "#5a636d", grid: "#e3e5e8" };
  * @param {import("./app.js").View} view @param {(rule: string) => string | undefined} color @returns {SVGSVGElement} */
 export function figure(view, color) {
   const { state, evaluation } = view;
+  const words = wordsOf(state.inputs);
   const names = [
     ...state.inputs.learned.map((task) => `(${state.inputs.names[task]})`),
     ...state.order.map((task) => state.inputs.names[task]),
@@ -32,14 +34,14 @@ export function figure(view, color) {
     svg(
       "text",
       { x: 16, y: 30, "font-size": 18, "font-weight": "bold", fill: INK.title },
-      `Predicted error ${number(evaluation.error)}`,
+      `Predicted ${words.name} ${number(evaluation.value)} at retention ${number(state.inputs.retention)}`,
     ),
     svg("text", { x: 16, y: 50, fill: INK.text }, sentence(view)),
     ...lines.map((line, place) => svg("text", { x: 16, y: 72 + 17 * place, fill: INK.title }, line)),
   );
-  CHARTS.forEach(([which, title], place) => {
+  words.charts.forEach(([which, title], place) => {
     const group = svg("g", { transform: `translate(0 ${top + 240 * place})` });
-    group.append(...errorChart(view, which, title, WIDTH - 16, 230).childNodes);
+    group.append(...pathChart(view, which, title, WIDTH - 16, 230).childNodes);
     looks(group, color);
     picture.append(group);
   });

@@ -1,7 +1,6 @@
-/** The page's side of its two workers: one for the order that is being dragged, one for what takes longer. */
+/** The page's side of its workers: for the order that is shown, the best order, what takes longer, and what can wait. */
 
-/** @typedef {import("./recursion.js").SolverInput} SolverInput
- * @typedef {import("./recursion.js").Evaluation} Evaluation */
+/** @typedef {import("./recursion.js").SolverInput} SolverInput */
 
 /** The page's policy lets no text become script; this one address is the exception. */
 const ADDRESS = new URL("./worker.js", import.meta.url).href;
@@ -15,6 +14,7 @@ class Lane {
     this.waiting = new Map();
     this.count = 0;
     this.known = null;
+    this.running = new Map();
     this.worker.addEventListener("message", ({ data }) => {
       const { resolve, reject } = this.waiting.get(data.id);
       this.waiting.delete(data.id);
@@ -34,36 +34,37 @@ class Lane {
       this.worker.postMessage({ id, call, args, ...(fresh ? { inputs: plain(inputs) } : {}) });
     });
   }
+
+  /** The same for a call that is made again and again, by a drag or a slider: undefined where a newer one has overtaken it.
+   * While one runs, only the newest waits. @param {string} call @param {SolverInput} inputs @param {...any} args */
+  async latest(call, inputs, ...args) {
+    const running = this.running.get(call);
+    if (running) {
+      running.next?.resolve(undefined);
+      return new Promise((resolve, reject) => (running.next = { inputs, args, resolve, reject }));
+    }
+    const own = { next: null };
+    this.running.set(call, own);
+    try {
+      return await this.ask(call, inputs, ...args);
+    } finally {
+      this.running.delete(call);
+      const { next } = own;
+      if (next) this.latest(call, next.inputs, ...next.args).then(next.resolve, next.reject);
+    }
+  }
 }
 
 export class Engine {
   constructor() {
     this.fast = new Lane();
+    this.best = new Lane();
     this.slow = new Lane();
-    this.busy = false;
-    this.next = null;
-  }
-
-  /** Evaluate an order; null where a newer request has overtaken this one. While one runs, only the newest waits.
-   * @param {SolverInput} inputs @param {number[]} order @returns {Promise<Evaluation | null>} */
-  async evaluate(inputs, order) {
-    if (this.busy) {
-      this.next?.resolve(null);
-      return new Promise((resolve) => (this.next = { inputs, order, resolve }));
-    }
-    this.busy = true;
-    try {
-      return await this.fast.ask("evaluate", inputs, order);
-    } finally {
-      this.busy = false;
-      const next = this.next;
-      this.next = null;
-      if (next) this.evaluate(next.inputs, next.order).then(next.resolve);
-    }
+    this.patient = new Lane();
   }
 }
 
 /** What the worker needs of an input. @param {SolverInput} inputs */
-function plain({ matrix, size, learned, weights, before, first, last }) {
-  return { matrix, size, learned, weights, before, first, last };
+function plain({ kind, given, matrix, size, retention, learned, weights, before, first, last }) {
+  return { kind, given, matrix, size, retention, learned, weights, before, first, last };
 }

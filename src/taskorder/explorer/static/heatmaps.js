@@ -1,24 +1,30 @@
-/** Two maps on canvas: every task's error after every step, and the similarity of every pair. */
+/** Two maps on canvas: every task's knowledge or error after every step, and the similarity of every pair. */
 
 import { byId, tokenColor } from "./dom.js";
 import { cellColor, paint } from "./heat.js";
+import { wordsOf } from "./objective.js";
+import { isScored } from "./recursion.js";
 import { number } from "./svg.js";
 
-export function createErrorMap() {
+export function createPathMap() {
   const canvas = byId("heat");
   return {
     render({ state, order, evaluation }) {
       const { size, learned, names } = state.inputs;
       const rows = [...learned, ...order];
-      const high = evaluation.path.reduce((top, value) => Math.max(top, value), 0);
+      const scored = isScored(state.inputs);
+      const words = wordsOf(state.inputs);
+      const high = scored ? 1 : evaluation.path.reduce((top, value) => Math.max(top, value), 0);
       // the square root shows small errors, which are what differs between orders
-      paint(canvas, order.length + 1, size, (row, step) =>
-        cellColor(Math.sqrt(evaluation.path[step * size + rows[row]] / high), true),
-      );
+      const color = scored ? (share) => cellColor(share) : (share) => cellColor(Math.sqrt(share), true);
+      paint(canvas, order.length + 1, size, (row, step) => color(evaluation.path[step * size + rows[row]] / high));
       byId("heat-high").textContent = number(high);
+      byId("heat-low").textContent = `${words.cellName.toLowerCase()} 0`;
+      byId("heat-ramp").classList.toggle("cold", scored);
+      byId("heat-help").textContent = words.cells;
       canvas.setAttribute(
         "aria-label",
-        `Error of ${size} tasks (rows, in this order) after each of ${order.length} steps ` +
+        `${words.cellName} of ${size} tasks (rows, in this order) after each of ${order.length} steps ` +
           `(columns). The first task, ${names[rows[0]]}, ends at ${number(evaluation.final[rows[0]])}.`,
       );
     },

@@ -1,15 +1,18 @@
 /** The best order of few tasks, by trying every allowed one: prefixes are shared, ties go to the first. */
 
-import { openTasks, startResiduals, visit, weightedError } from "./recursion.js";
+import { costOf, isScored, openTasks, startMissing, tableOf, visit } from "./recursion.js";
 
 /** @typedef {import("./recursion.js").SolverInput} SolverInput */
 
-/** Most open tasks that are listed: 5040 orders take some milliseconds. */
-export const LISTED = 7;
+/** Most open tasks that are listed: 40320 orders take some tens of milliseconds. */
+export const LISTED = 8;
+
+/** Whether every order of the open tasks is tried. @param {SolverInput} inputs */
+export const isListed = (inputs) => inputs.size - inputs.learned.length <= LISTED;
 
 /** For each open task the open tasks that must come before it.
  * @param {SolverInput} inputs @returns {Map<number, Set<number>>} */
-function predecessors(inputs) {
+export function predecessors(inputs) {
   const open = openTasks(inputs);
   const needs = new Map(open.map((task) => [task, new Set()]));
   for (const [a, b] of inputs.before) if (needs.has(a)) needs.get(b)?.add(a);
@@ -20,42 +23,46 @@ function predecessors(inputs) {
   return needs;
 }
 
-/** The best allowed order and its error; null where the constraints allow none.
- * @param {SolverInput} inputs @returns {{order: number[], error: number} | null} */
-export function bestOrder(inputs) {
+/** The best allowed order and its cost; null where the constraints allow none.
+ * @param {SolverInput} inputs @returns {{order: number[], cost: number} | null} */
+export function bestListed(inputs) {
   const found = allOrders(inputs);
   if (!found.orders.length) return null;
-  const least = Math.min(...found.errors);
-  const start = weightedError(inputs, startResiduals(inputs));
-  const slack = 1e-9 * least + 1e-12 * start;
-  const chosen = found.errors.findIndex((error) => error <= least + slack);
-  return { order: found.orders[chosen], error: found.errors[chosen] };
+  const least = found.costs.reduce((low, cost) => Math.min(low, cost), Infinity);
+  const slack = isScored(inputs) ? 1e-13 : 1e-9 * least + 1e-12 * costOf(inputs, startMissing(inputs));
+  const chosen = found.costs.findIndex((cost) => cost <= least + slack);
+  return { order: found.orders[chosen], cost: found.costs[chosen] };
 }
 
-/** Every allowed order in lexicographic order, with its error. @param {SolverInput} inputs
- * @returns {{orders: number[][], errors: number[]}} */
+/** Every allowed order in lexicographic order, with its cost. @param {SolverInput} inputs
+ * @returns {{orders: number[][], costs: number[]}} */
 export function allOrders(inputs) {
-  const needs = predecessors(inputs);
-  const found = { orders: [], errors: [] };
+  const table = tableOf(inputs);
+  const bit = new Map(openTasks(inputs).map((task, place) => [task, 1 << place]));
+  const needs = [...predecessors(inputs)].map(([task, before]) => ({
+    task,
+    own: bit.get(task),
+    before: [...before].reduce((bits, other) => bits | bit.get(other), 0),
+  }));
+  const found = { orders: [], costs: [] };
   const prefix = [];
-  const placed = new Set();
-  const grow = (residuals) => {
-    if (prefix.length === needs.size) {
-      found.orders.push([...prefix]);
-      found.errors.push(weightedError(inputs, residuals));
+  const levels = needs.map(() => new Float64Array(inputs.size)); // what is missing after each step of the prefix
+  const grow = (missing, placed) => {
+    if (prefix.length === needs.length) {
+      found.orders.push(prefix.slice());
+      found.costs.push(costOf(inputs, missing));
       return;
     }
-    for (const [task, before] of needs) {
-      if (placed.has(task) || ![...before].every((other) => placed.has(other))) continue;
-      const after = residuals.slice();
-      visit(inputs.matrix, inputs.size, after, task);
+    const after = levels[prefix.length];
+    for (const { task, own, before } of needs) {
+      if (placed & own || before & ~placed) continue;
+      after.set(missing);
+      visit(inputs, table, after, task);
       prefix.push(task);
-      placed.add(task);
-      grow(after);
+      grow(after, placed | own);
       prefix.pop();
-      placed.delete(task);
     }
   };
-  grow(startResiduals(inputs));
+  grow(startMissing(inputs), 0);
   return found;
 }

@@ -1,9 +1,11 @@
-/** The list of tasks in their order: drag, keyboard, and what is forgotten of each. */
+/** The list of tasks in their order: drag, keyboard, and what is known, or forgotten, of each. */
 
 import { announce, byId, decimals } from "./dom.js";
 import { h, number } from "./svg.js";
 import { makeDraggable } from "./drag.js";
 import { inspector } from "./inspector.js";
+import { wordsOf } from "./objective.js";
+import { isScored } from "./recursion.js";
 import { BY_HAND, moved } from "./state.js";
 
 const COMPACT = 40;
@@ -106,7 +108,7 @@ export function createOrderList(app) {
     app.afterRender((evaluation) =>
       announce(
         `${inputs.names[task]}, position ${order.indexOf(task) + 1} of ${order.length}, ` +
-          `predicted error ${number(evaluation.error)}.`,
+          `predicted ${wordsOf(inputs).name} ${number(evaluation.value)}.`,
       ),
     );
   }
@@ -183,10 +185,12 @@ export function createOrderList(app) {
       inputs = state.inputs;
       badge(state.inputs);
     }
+    list.classList.toggle("known", isScored(inputs));
+    byId("column").textContent = wordsOf(inputs).column;
     if (moving === null) arrange(order); // a drag has done it, and may be further on by now
     for (const [task, row] of rows) {
       const { meter, value } = row.parts;
-      const share = Math.min(1, evaluation.final[task] / (random?.high ?? 1));
+      const share = Math.max(0, Math.min(1, evaluation.final[task] / (random?.high ?? 1)));
       meter.style.transform = `scaleX(${share.toFixed(4)})`;
       set(value, decimals(evaluation.final[task]));
     }

@@ -1,7 +1,7 @@
-/** Where the best order changes as the similarity of one pair moves. */
+/** Where the best order changes as one number moves: the similarity of a pair, or the retention. */
 
-import { bestOrder } from "./listing.js";
-import { finalError } from "./recursion.js";
+import { bestOrder, JUST_ABOVE } from "./best.js";
+import { finalCost } from "./recursion.js";
 
 /** @typedef {import("./recursion.js").SolverInput} SolverInput
  * @typedef {{low: number, high: number, order: number[]}} Phase  the order is best from low to high
@@ -10,14 +10,19 @@ import { finalError } from "./recursion.js";
 const GRID = 24;
 const HALVINGS = 40;
 const DEEPEST = 8;
+/** Below retention 1 by this much: at 1 itself orders are judged by the paper's error. */
+const EDGE = 1e-4;
 
 /** The input with another similarity of one pair.
  * @template {SolverInput} Q @param {Q} inputs @param {number} i @param {number} j @param {number} value @returns {Q} */
 export function withPair(inputs, i, j, value) {
   const matrix = inputs.matrix.slice();
   matrix[i * inputs.size + j] = matrix[j * inputs.size + i] = value;
-  return { ...inputs, matrix };
+  return { ...inputs, matrix, given: matrix };
 }
+
+/** The input at another retention. @template {SolverInput} Q @param {Q} inputs @param {number} retention @returns {Q} */
+export const withRetention = (inputs, retention) => ({ ...inputs, retention });
 
 /**
  * The values that leave the matrix a correlation matrix. With the other tasks accounted for, the pair has variances u,
@@ -53,23 +58,24 @@ function cholesky(matrix, size, places) {
 }
 
 /**
- * The phases from low to high. A grid finds them; where neighbors differ, the crossing of their two errors is the flip,
+ * The phases from low to high. A grid finds them; where neighbors differ, the crossing of their two costs is the flip,
  * unless a third order is better there, which then splits the interval.
- * @param {SolverInput} inputs @param {number} i @param {number} j @param {number} low @param {number} high
+ * @param {(value: number) => SolverInput} inputsAt  the input at a value of what moves
+ * @param {number} low @param {number} high
  * @param {(inputs: SolverInput) => Promise<number[]> | number[]} best  finds the best order
  * @param {(share: number) => void} [progress]  told how much of the grid is done
  * @returns {Promise<Phase[]>}
  */
-export async function findPhases(inputs, i, j, low, high, best, progress = () => {}) {
-  const error = (order, value) => finalError(withPair(inputs, i, j, value), order);
-  const at = async (value) => ({ value, order: await best(withPair(inputs, i, j, value)) });
+export async function findPhases(inputsAt, low, high, best, progress = () => {}) {
+  const cost = (order, value) => finalCost(inputsAt(value), order);
+  const at = async (value) => ({ value, order: await best(inputsAt(value)) });
   const flips = [];
   const split = async (left, right, depth) => {
-    if (tied(error, left, right)) return { ...right, order: left.order };
-    const value = crossing(error, left, right);
+    if (tied(cost, left, right)) return { ...right, order: left.order };
+    const value = crossing(cost, left, right);
     const middle = await at(value);
-    const limit = error(left.order, value);
-    if (depth < DEEPEST && error(middle.order, value) < limit * (1 - 1e-7) - 1e-12) {
+    const limit = cost(left.order, value);
+    if (depth < DEEPEST && cost(middle.order, value) < limit - 1e-7 * Math.abs(limit) - 1e-12) {
       return split(await split(left, middle, depth + 1), right, depth + 1);
     }
     flips.push({ value, order: right.order });
@@ -88,24 +94,35 @@ export async function findPhases(inputs, i, j, low, high, best, progress = () =>
   return phases;
 }
 
-/** The phases of few tasks, by listing their orders. @param {SolverInput} inputs @param {number} i @param {number} j
- * @param {number} low @param {number} high @returns {Promise<Phase[]>} */
+const listed = (inputs) => bestOrder(inputs).order;
+
+/** The phases along the similarity of a pair, for few tasks. @param {SolverInput} inputs @param {number} i
+ * @param {number} j @param {number} low @param {number} high @returns {Promise<Phase[]>} */
 export function listedPhases(inputs, i, j, low, high) {
-  return findPhases(inputs, i, j, low, high, (changed) => bestOrder(changed).order);
+  return findPhases((value) => withPair(inputs, i, j, value), low, high, listed);
+}
+
+/** The phases from retention 0 up to 1, and 1 itself as the last. @param {SolverInput} inputs
+ * @returns {Promise<Phase[]>} */
+export async function retentionPhases(inputs) {
+  const phases = await findPhases((value) => withRetention(inputs, value), JUST_ABOVE, 1 - EDGE, listed);
+  phases[0].low = 0;
+  if (inputs.kind === "transfer") return phases; // the paper's theory needs a similarity
+  return [...phases, { low: 1, high: 1, order: listed(withRetention(inputs, 1)) }];
 }
 
 /** Whether the left order is still as good as the right one at the right end. */
-function tied(error, left, right) {
-  const own = error(right.order, right.value);
-  return error(left.order, right.value) <= own * (1 + 1e-7) + 1e-12;
+function tied(cost, left, right) {
+  const own = cost(right.order, right.value);
+  return cost(left.order, right.value) <= own + 1e-7 * Math.abs(own) + 1e-12;
 }
 
-/** Where the two orders' errors cross, by halving. */
-function crossing(error, left, right) {
+/** Where the two orders' costs cross, by halving. */
+function crossing(cost, left, right) {
   let [low, high] = [left.value, right.value];
   for (let step = 0; step < HALVINGS; step++) {
     const middle = (low + high) / 2;
-    if (error(left.order, middle) <= error(right.order, middle)) low = middle;
+    if (cost(left.order, middle) <= cost(right.order, middle)) low = middle;
     else high = middle;
   }
   return (low + high) / 2;

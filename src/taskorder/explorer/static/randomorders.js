@@ -1,14 +1,14 @@
-/** What random orders of the open tasks cost: the yardstick beside every order. Constraints are left out on purpose. */
+/** What random orders of the open tasks are worth: the yardstick beside every order. Constraints are left out on purpose. */
 
 import { allOrders } from "./listing.js";
-import { evaluate, openTasks } from "./recursion.js";
+import { evaluate, isScored, openTasks } from "./recursion.js";
 
 /** @typedef {import("./recursion.js").SolverInput} SolverInput
  * @typedef {Object} RandomOrders
- * @property {Float64Array} errors  final errors, ascending
- * @property {Float64Array[]} total  lower, middle and upper (5, 50, 95 %) weighted error after each step
- * @property {Float64Array[]} forgotten  the same for the tasks learned by then
- * @property {number} high  95 % of all final task errors lie below: the scale of the bars
+ * @property {Float64Array} values  scores or errors, ascending
+ * @property {Float64Array[]} total  lower, middle and upper (5, 50, 95 %) of all tasks after each step
+ * @property {Float64Array[]} seen  the same for the tasks learned by then
+ * @property {number} high  the scale of the bars: 95 % of all final task errors lie below it; for knowledge 1
  */
 
 const COUNT = 300;
@@ -24,20 +24,24 @@ export function randomOrders(inputs) {
   const drawn = orders.map((order) => evaluate(inputs, order));
   const final = Float64Array.from(drawn.flatMap((one) => [...one.final])).sort();
   return {
-    errors: Float64Array.from(drawn, (one) => one.error).sort(),
+    values: Float64Array.from(drawn, (one) => one.value).sort(),
     total: bands(drawn.map((one) => one.total)),
-    forgotten: bands(drawn.map((one) => one.forgotten)),
-    high: quantile(final, 0.95) || 1,
+    seen: bands(drawn.map((one) => one.seen)),
+    high: isScored(inputs) ? 1 : quantile(final, 0.95) || 1,
   };
 }
 
-/** Share of random orders with a smaller error, ties counted half. @param {Float64Array} errors ascending
- * @param {number} error @returns {number} */
-export function shareBelow(errors, error) {
-  const slack = 1e-9 * Math.abs(error);
-  const below = errors.filter((one) => one < error - slack).length;
-  const tied = errors.filter((one) => Math.abs(one - error) <= slack).length;
-  return (below + tied / 2) / errors.length;
+/** Share of random orders that are worse, ties counted half. @param {{retention: number}} inputs
+ * @param {Float64Array} values  of random orders @param {number} value @returns {number} */
+export function shareBeaten(inputs, values, value) {
+  const slack = 1e-9 * Math.abs(value);
+  let [below, tied] = [0, 0];
+  for (const one of values) {
+    if (Math.abs(one - value) <= slack) tied++;
+    else if (one < value) below++;
+  }
+  const share = (below + tied / 2) / values.length;
+  return isScored(inputs) ? share : 1 - share;
 }
 
 /** @param {Float64Array[]} curves @returns {Float64Array[]} */

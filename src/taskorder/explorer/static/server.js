@@ -37,11 +37,16 @@ export const reportText = async ({ inputs, order, rule }, plan) =>
     await call("/api/report", { method: "POST", body: requestBody(inputs, { order, rule, plan, source: inputs.source }) })
   ).text();
 
+/** The orders of the rules that need no search, by name. @param {import("./state.js").PageInput} inputs
+ * @returns {Promise<Object<string, number[]>>} */
+export const ruleOrders = async (inputs) =>
+  (await call("/api/rules", { method: "POST", body: requestBody(inputs, {}) })).json();
+
 /**
  * Search on the server; progress comes as it goes.
  * @param {import("./state.js").PageInput} inputs @param {{rule: string, seed?: number}} how
  * @param {number} seconds time limit
- * @param {(event: {error: number | null, bound: number | null, seconds: number}) => void} [progress]
+ * @param {(event: {value: number | null, bound: number | null, seconds: number}) => void} [progress]
  * @returns {{plan: Promise<any>, stop: () => Promise<any>, abandon: () => void}}
  *   stop ends the search with the best it has; abandon forgets it.
  */
@@ -69,8 +74,9 @@ export function search(inputs, how, seconds, progress = () => {}) {
 
 /** The body of a request about an input. */
 function requestBody(inputs, more) {
-  const { given, size, names, before, first, last, learned, weights } = inputs;
-  return JSON.stringify({ similarity: rows(given, size), names, before, first, last, learned, weights, ...more });
+  const { given, size, retention, names, before, first, last, learned, weights } = inputs;
+  const asked = { retention, names, before, first, last, learned, weights };
+  return JSON.stringify({ similarity: rows(given, size), ...asked, ...more });
 }
 
 /** JSON values from a stream of lines. @param {ReadableStream<Uint8Array>} stream */

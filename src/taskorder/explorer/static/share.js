@@ -57,6 +57,7 @@ async function pack(state) {
     source: inputs.source,
     names: inputs.names,
     similarity: rows(inputs.given, inputs.size),
+    retention: inputs.retention,
     before: inputs.before,
     first: inputs.first,
     last: inputs.last,
@@ -85,8 +86,12 @@ export async function fromFragment(fragment, readTable) {
   } catch {
     throw new Error("The link must be whole, got a damaged one. Copy it again.");
   }
-  const { names, similarity } = saved;
-  const state = stateOf({ ...(await readTable(JSON.stringify({ names, similarity }))), source: text(saved.source) });
+  const { names, similarity, retention = 1 } = saved; // links from before there was retention are of the paper's theory
+  if (typeof retention !== "number" || !(retention >= 0 && retention <= 1)) {
+    throw new Error(`\`retention\` must be in [0, 1], got ${text(JSON.stringify(retention))}. Copy the link again.`);
+  }
+  const table = await readTable(JSON.stringify({ names, similarity }));
+  const state = stateOf({ ...table, source: text(saved.source) }, retention);
   const size = state.inputs.size;
   const isTask = (task) => Number.isInteger(task) && task >= 0 && task < size;
   const ifTask = (task) => (isTask(task) ? task : null);

@@ -2,9 +2,8 @@
  * What the page shows, and its past. A state is never changed in place: undo is going back to an older object.
  *
  * @typedef {import("./recursion.js").SolverInput & {
- *   names: string[], given: Float64Array, note: string | null, source: string, loaded: Float64Array}} PageInput
- *   given: the matrix as loaded, which rules read; matrix: the correlation matrix nearest to it; loaded: matrix before
- *   any "what if".
+ *   names: string[], note: string | null, source: string, loaded: Float64Array}} PageInput
+ *   loaded: matrix before any "what if".
  *
  * @typedef {Object} State
  * @property {PageInput} inputs
@@ -18,16 +17,21 @@ const MOST_STEPS = 500;
 
 export const BY_HAND = "by-hand";
 
-/** @param {{source: string, names: string[], given: number[][], repaired: number[][] | null, note: string | null}} table
- * @returns {State} */
-export function stateOf(table) {
+/** The paper's theory, at retention 1, needs a similarity. @param {{kind: string}} table @returns {number} */
+export const mostRetention = ({ kind }) => (kind === "transfer" ? 0.99 : 1);
+
+/** @param {{source: string, kind: "similarity" | "transfer", names: string[], given: number[][], repaired: number[][] | null, note: string | null}} table
+ * @param {number} retention @returns {State} */
+export function stateOf(table, retention) {
   const given = Float64Array.from(table.given.flat());
   const matrix = table.repaired ? Float64Array.from(table.repaired.flat()) : given;
   const size = table.names.length;
   const inputs = {
+    kind: table.kind,
     matrix,
     given,
     size,
+    retention: Math.min(retention, mostRetention(table)),
     names: table.names,
     note: table.note,
     source: table.source,
@@ -40,6 +44,11 @@ export function stateOf(table) {
   };
   return { inputs, order: [...Array(size).keys()], rule: BY_HAND, held: null, pair: [0, Math.min(1, size - 1)] };
 }
+
+const TASKS = ["given", "before", "first", "last", "learned", "weights"];
+
+/** Whether two inputs differ in nothing but their retention and names. @param {PageInput} one @param {PageInput} other */
+export const sameTasks = (one, other) => TASKS.every((part) => one[part] === other[part]);
 
 /** Matrix as rows, for JSON. @param {Float64Array} matrix @param {number} size @returns {number[][]} */
 export function rows(matrix, size) {

@@ -1,7 +1,10 @@
-/** The paper's phase diagram (figure 2c): which order of three tasks is best over rho_AB and rho_BC at this rho_CA. */
+/**
+ * The phase diagram: which order of three tasks is best over rho_AB and rho_BC, at this rho_CA and this retention; at
+ * retention 1 figure 2c of the paper.
+ */
 
 import { allOrders } from "./listing.js";
-import { finalError } from "./recursion.js";
+import { finalCost } from "./recursion.js";
 
 /** @typedef {import("./recursion.js").SolverInput} SolverInput */
 
@@ -17,7 +20,6 @@ const TIE = 1e-12;
 export function threeMap(inputs, resolution) {
   const { orders } = allOrders(inputs);
   const matrix = inputs.matrix.slice();
-  const moved = { ...inputs, matrix };
   const c = matrix[2];
   const cells = new Uint8Array(resolution * resolution).fill(255);
   for (let row = 0; row < resolution; row++) {
@@ -27,9 +29,10 @@ export function threeMap(inputs, resolution) {
       if (1 + 2 * a * b * c - a * a - b * b - c * c <= 1e-12) continue;
       matrix[1] = matrix[3] = a;
       matrix[5] = matrix[7] = b;
-      const errors = orders.map((order) => finalError(moved, order));
-      const least = Math.min(...errors);
-      cells[row * resolution + column] = errors.findIndex((error) => error <= least + TIE);
+      const moved = { ...inputs, matrix, given: matrix.slice() };
+      const costs = orders.map((order) => finalCost(moved, order));
+      const least = Math.min(...costs);
+      cells[row * resolution + column] = costs.findIndex((cost) => cost <= least + TIE);
     }
   }
   return { cells, orders };

@@ -1,4 +1,4 @@
-/** Three tasks: the paper's phase diagram with your point on it. */
+/** Three tasks: the phase diagram at this retention, with your point on it. */
 
 import { byId, show, tokenColor } from "./dom.js";
 import { h, number } from "./svg.js";
@@ -13,7 +13,8 @@ export function createThreeTasks(app) {
   let map = null;
   let busy = false;
 
-  function draw({ inputs }) {
+  /** @param {import("./app.js").View} view */
+  function draw({ state: { inputs }, best }) {
     const { matrix, names } = inputs;
     const colors = map.orders.map((_, k) => tokenColor(`--phase-${k}`));
     paint(canvas, CELLS, CELLS, (row, column) => {
@@ -40,28 +41,30 @@ export function createThreeTasks(app) {
     point.style.left = `${50 + 50 * x}%`;
     point.style.top = `${50 - 50 * y}%`;
     plot.append(point);
-    const at = Math.round(((1 - y) / 2) * (CELLS - 1)) * CELLS + Math.round(((x + 1) / 2) * (CELLS - 1));
-    const here = map.cells[at] === 255 ? "" : ` Best here: ${text(map.orders[map.cells[at]])}.`;
+    const here = best ? ` Best here: ${text(best.order)}.` : "";
     byId("three-text").textContent =
       `Across: similarity of ${names[0]} and ${names[1]} (now ${number(x)}). Up: ${names[1]} and ${names[2]} ` +
       `(now ${number(y)}). Both from −1 to 1, at the similarity ${number(matrix[2])} ` +
-      `of ${names[2]} and ${names[0]}; empty where no such tasks exist.`;
+      `of ${names[2]} and ${names[0]} and retention ${number(inputs.retention)}, which the slider above moves; ` +
+      "empty where no such tasks exist.";
     canvas.setAttribute("aria-label", `Phase diagram: which order is best over two of the three similarities.${here}`);
   }
 
   /** @param {import("./app.js").View} view */
-  function render({ state }) {
-    const { inputs } = state;
-    show(byId("three"), inputs.size === 3);
-    if (inputs.size !== 3) return;
-    const { before, first, last, learned, weights, matrix } = inputs;
-    const wanted = JSON.stringify([matrix[2], before, first, last, learned, weights]);
-    if (wanted === key) return draw(state);
+  function render(view) {
+    const { inputs } = view.state;
+    const drawn = inputs.size === 3 && inputs.kind === "similarity";
+    show(byId("three"), drawn);
+    if (!drawn) return;
+    const { retention, before, first, last, learned, weights, matrix } = inputs;
+    const wanted = JSON.stringify([retention, matrix[2], before, first, last, learned, weights]);
+    if (wanted === key) return draw(view);
     if (busy) return; // the next drawing comes when this one is done
     busy = true;
     app.engine.slow.ask("threeMap", inputs, CELLS).then((found) => {
       busy = false;
       [key, map] = [wanted, found];
+      if (!byId("three").hidden) draw(app.view); // a moment old while a slider moves
       render(app.view);
     });
   }

@@ -2,26 +2,28 @@
 
 import { byId, complain, show } from "./dom.js";
 import { h, number } from "./svg.js";
-import { LISTED } from "./listing.js";
+import { isListed } from "./listing.js";
 import { createPhaseList } from "./phaselist.js";
 import { findPhases, withPair } from "./phases.js";
 import * as server from "./server.js";
+import { createSlide } from "./slide.js";
 import { withInputs } from "./state.js";
 
 const SEARCH_SECONDS = 2;
 const EDGE = 1e-6;
+const RESTING = 150;
 
 /** @param {import("./app.js").App} app */
 export function createWhatIf(app) {
   const slider = byId("similarity");
   const selects = [byId("pair-a"), byId("pair-b")];
-  const list = createPhaseList(app);
+  const list = createPhaseList(app, { strip: byId("phases"), list: byId("flips"), name: "similarity", most: 8 });
+  const slide = createSlide(app.store);
   let names = null;
   let base = ""; // everything that the phases depend on
   let range = [-1, 1];
   let phases = null;
   let searching = null;
-  let sliding = null; // the state before the slider was touched
 
   selects.forEach((select, place) =>
     select.addEventListener("change", () => {
@@ -31,24 +33,12 @@ export function createWhatIf(app) {
       app.store.adjust({ pair });
     }),
   );
-  slider.addEventListener("input", () => {
-    sliding ??= app.store.state;
-    app.store.adjust(moveTo(app.store.state, Number(slider.value)));
-  });
-  slider.addEventListener("change", settle);
+  slider.addEventListener("input", () => slide.move(moveTo(app.store.state, Number(slider.value))));
+  slider.addEventListener("change", slide.settle);
   byId("reset").addEventListener("click", () => {
     const { inputs, pair } = app.store.state;
     app.store.commit(moveTo(app.store.state, inputs.loaded[pair[0] * inputs.size + pair[1]]));
   });
-
-  /** One step in the past for a whole slide. */
-  function settle() {
-    if (!sliding) return;
-    const now = app.store.state;
-    app.store.state = sliding;
-    sliding = null;
-    app.store.commit(now);
-  }
 
   function moveTo(state, value) {
     const [i, j] = state.pair;
@@ -60,8 +50,8 @@ export function createWhatIf(app) {
   const keyOf = ({ inputs, pair }) => {
     const [i, j] = pair;
     const { matrix } = withPair(inputs, i, j, 0);
-    const { before, first, last, learned, weights } = inputs;
-    return JSON.stringify([pair, before, first, last, learned, weights, hash(matrix)]);
+    const { retention, before, first, last, learned, weights } = inputs;
+    return JSON.stringify([pair, retention, before, first, last, learned, weights, hash(matrix)]);
   };
 
   async function refreshPhases(state, key) {
@@ -71,14 +61,16 @@ export function createWhatIf(app) {
     const { inputs } = state;
     const [i, j] = state.pair;
     const current = () => base === key;
-    const found = await app.engine.slow.ask("pairRange", inputs, i, j);
+    await new Promise((resolve) => setTimeout(resolve, RESTING)); // the retention may be on its way
+    if (!current()) return;
+    const found = await app.engine.patient.ask("pairRange", inputs, i, j);
     if (!current()) return;
     range = found[1] - found[0] > 4 * EDGE ? [found[0] + EDGE, found[1] - EDGE] : found;
     drawSlider(app.store.state);
     drawPhases();
-    if (inputs.size - inputs.learned.length > LISTED) return;
+    if (!isListed(inputs)) return;
     try {
-      const listed = await app.engine.slow.ask("listedPhases", inputs, i, j, ...range);
+      const listed = await app.engine.patient.ask("listedPhases", inputs, i, j, ...range);
       if (!current()) return;
       phases = listed;
     } catch {
@@ -103,7 +95,7 @@ export function createWhatIf(app) {
     };
     const best = async (changed) => {
       if (stopped) throw new DOMException("stopped", "AbortError");
-      searching.search = server.search({ ...changed, given: changed.matrix }, { rule: "optimal" }, SEARCH_SECONDS);
+      searching.search = server.search(changed, { rule: "optimal" }, SEARCH_SECONDS);
       const plan = await searching.search.plan;
       proven &&= plan.proven;
       return plan.order;
@@ -114,7 +106,7 @@ export function createWhatIf(app) {
     try {
       const [low, high] = range;
       const tell = (share) => (note.textContent = `Searching … ${Math.round(100 * share)} %`);
-      const found = await findPhases(inputs, i, j, low, high, best, tell);
+      const found = await findPhases((value) => withPair(inputs, i, j, value), low, high, best, tell);
       if (base === key) phases = Object.assign(found, { proven });
     } catch (problem) {
       if (problem.name !== "AbortError") complain(problem.message);
@@ -136,9 +128,10 @@ export function createWhatIf(app) {
 
   function drawPhases() {
     const { inputs, pair } = app.store.state;
-    if (phases) return list.draw(inputs, pair, phases, range);
+    const [i, j] = pair;
+    if (phases) return list.draw(inputs, phases, inputs.matrix[i * inputs.size + j], range);
     list.clear();
-    if (inputs.size - inputs.learned.length <= LISTED) {
+    if (isListed(inputs)) {
       byId("flips").replaceChildren(h("p", { class: "muted" }, "Looking for flips …"));
       return;
     }
@@ -152,8 +145,9 @@ export function createWhatIf(app) {
     /** @param {import("./app.js").View} view */
     render({ state, moving }) {
       const { inputs, pair } = state;
-      show(byId("whatif"), inputs.size > 1);
-      if (inputs.size < 2 || moving !== null) return;
+      const asked = inputs.size > 1 && inputs.kind === "similarity";
+      show(byId("whatif"), asked);
+      if (!asked || moving !== null) return;
       if (names !== inputs.names) {
         names = inputs.names;
         for (const select of selects)

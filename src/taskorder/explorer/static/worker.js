@@ -1,9 +1,9 @@
 /** Does the arithmetic beside the page: {id, call, inputs?, args} in, {id, value} or {id, problem} out. */
 
-import { bestOrder } from "./listing.js";
-import { listedPhases, pairRange } from "./phases.js";
+import { bestOrder } from "./best.js";
+import { listedPhases, pairRange, retentionPhases } from "./phases.js";
 import { randomOrders } from "./randomorders.js";
-import { evaluate } from "./recursion.js";
+import { evaluate, finalCost, valueOf } from "./recursion.js";
 import { threeMap } from "./threemap.js";
 
 const calls = {
@@ -13,7 +13,15 @@ const calls = {
   pairRange,
   threeMap,
   listedPhases,
+  retentionPhases,
+  ruleValues,
 };
+
+/** The value of each rule's order. @param {Object<string, number[]>} orders @returns {Object<string, number>} */
+function ruleValues(inputs, orders) {
+  const value = (order) => valueOf(inputs, finalCost(inputs, order));
+  return Object.fromEntries(Object.entries(orders).map(([rule, order]) => [rule, value(order)]));
+}
 
 let inputs = null;
 
