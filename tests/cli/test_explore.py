@@ -65,7 +65,7 @@ def test_it_serves_the_file_and_frees_its_port(tmp_path):
 @pytest.mark.slow("interrupt")
 def test_interrupt_ends_a_running_search():
     rows = [[1.0 if i == j else 0.3 + 0.001 * ((i * j) % 7) for j in range(60)] for i in range(60)]
-    body = {"similarity": rows, "rule": "optimal"}
+    body = {"similarity": rows, "rule": "optimal", "retention": 1}
     with explorer() as (process, address):
         call(address, "api/solve", json.dumps({**body, "seconds": 0.5}).encode()).read()  # compiling cannot be stopped
         stream = call(address, "api/solve", json.dumps({**body, "seconds": 600}).encode())
@@ -125,7 +125,7 @@ def test_open_gives_the_browser_a_file_that_only_this_user_reads(monkeypatch, ca
     opened, found = [], []
     monkeypatch.setattr("webbrowser.open", opened.append)
 
-    def serve(listening, token, start):
+    def serve(listening, token, start, retention):
         time.sleep(0.2)
         (door,) = (Path(unquote(urlsplit(address).path)) for address in opened)
         found.extend((token, door, door.read_text(), door.parent.stat().st_mode & 0o777))

@@ -1,5 +1,6 @@
 """The interface over HTTP: what it refuses, and that its answers are the library's."""
 
+import itertools
 import json
 
 import numpy as np
@@ -10,6 +11,8 @@ pytest.importorskip("uvicorn")
 
 from taskorder import Plan, chain, final_error, solve
 from taskorder.explorer import plans
+from taskorder.ordering.solve import RULES
+from taskorder.theory.law import PLAIN_RETENTION, final_score, knowledge_from_similarity
 
 from .client import events, solve_body
 
@@ -68,12 +71,20 @@ def test_large_tables_are_refused(client):
         (b'{"similarity": [[1]], "order": [0], "rule": "<script>"}', "`rule` must be"),
         (b'{"similarity": [[1]], "order": [0], "before": 7}', "right types"),
         (b'{"similarity": [[1, 0], [0, 1]], "order": [0, 1], "weights": [0, 0]}', "`weights` must be"),
+        (b'{"similarity": [[1]], "order": [0], "retention": 1.5}', "`retention` must be in [0, 1], got 1.5"),
+        (b'{"similarity": [[1]], "order": [0], "retention": -0.1}', "`retention` must be in [0, 1], got -0.1"),
+        (b'{"similarity": [[1]], "order": [0], "retention": NaN}', "`retention` must be in [0, 1], got nan"),
+        (b'{"similarity": [[1]], "order": [0], "retention": "x"}', "`retention` must be a number in [0, 1], got 'x'"),
+        (b'{"similarity": [[1]], "order": [0], "retention": true}', "`retention` must be a number"),
+        (b'{"similarity": [[1]], "order": [0], "retention": [0.5]}', "`retention` must be a number"),
+        (b'{"similarity": [[1, 0.9], [0.2, 1]], "order": [0, 1], "retention": 1}', "below 1 for a transfer table"),
     ],
 )
 def test_bad_requests_are_told_why(client, body, said):
     answer = client.post("/api/plan", content=body)
     assert answer.status == 400
     assert said in answer.json()["error"]
+    assert "\n" not in answer.json()["error"]
 
 
 @pytest.mark.parametrize("query", ["tasks=x", "tasks=0", "tasks=501", "a=2", "a=nan", "tasks=1e3"])
@@ -89,7 +100,7 @@ def test_examples_are_the_librarys(client):
 
 
 def test_a_search_ends_with_the_librarys_plan(client):
-    body = solve_body(chain(5, 0.7), rule="optimal", before=[[4, 0]], weights=[1, 2, 1, 1, 1])
+    body = solve_body(chain(5, 0.7), rule="optimal", before=[[4, 0]], weights=[1, 2, 1, 1, 1], retention=1)
     found = events(client.post("/api/solve", json=body))
     assert set(found[0]) == {"key"}
     plan = Plan.from_json(json.dumps(found[-1]["plan"]))
@@ -114,16 +125,50 @@ def test_problems_of_a_search_are_its_last_line(client, more, said):
     assert said in found[-1]["problem"]
 
 
+def test_the_page_begins_with_the_retention_of_plain_networks(client):
+    start = client.get("/api/start").json()
+    assert start["retention"] == start["plain"] == PLAIN_RETENTION
+    assert [rule["name"] for rule in start["rules"]] == list(RULES)
+
+
+@pytest.mark.parametrize("retention", [0, 0.13, 0.5])
+def test_below_one_a_search_maximizes_the_score(client, retention):
+    body = solve_body(chain(5, 0.7), rule="optimal", last=0, retention=retention)
+    plan = Plan.from_json(json.dumps(events(client.post("/api/solve", json=body))[-1]["plan"]))
+    table = knowledge_from_similarity(chain(5, 0.7))
+    orders = [(*order, 0) for order in itertools.permutations(range(1, 5))]
+    assert plan.score == pytest.approx(max(final_score(table, order, retention) for order in orders), rel=1e-12)
+    assert (plan.objective, plan.retention, plan.proven) == ("score", retention, True)
+
+
+def test_without_a_retention_the_learner_is_a_plain_network(client):
+    plan = Plan.from_json(client.post("/api/plan", json=solve_body(chain(4, 0.6), order=[3, 0, 2, 1])).text)
+    table = knowledge_from_similarity(chain(4, 0.6))
+    assert plan.score == pytest.approx(final_score(table, [3, 0, 2, 1], PLAIN_RETENTION), rel=1e-12)
+
+
+def test_rules_are_ranked_by_their_own_orders(client):
+    body = solve_body(chain(5, 0.7), retention=0.2, first=2)
+    found = client.post("/api/rules", json=body).json()
+    assert set(found) == set(RULES) - {"optimal", "random", "worst"}
+    for rule, order in found.items():
+        assert order == list(solve(chain(5, 0.7), rule, retention=0.2, first=2).order)
+    table = [[1, 0.9, 0.1], [0.2, 1, 0.3], [0.1, 0.5, 1]]  # the rule first-order needs a symmetric one
+    assert "first-order" not in client.post("/api/rules", json=solve_body(table)).json()
+    assert client.post("/api/rules", json={"similarity": 5}).status == 400
+
+
 def test_rules_that_cannot_read_weights_are_scored_with_them(client):
     weights = [5.0, 1, 1, 1, 1]
-    found = events(client.post("/api/solve", json=solve_body(chain(5, 0.7), rule="periphery-to-core", weights=weights)))
+    body = solve_body(chain(5, 0.7), rule="periphery-to-core", weights=weights, retention=1)
+    found = events(client.post("/api/solve", json=body))
     plan = found[-1]["plan"]
     assert plan["order"] == list(solve(chain(5, 0.7), "periphery-to-core", retention=1).order)
     assert plan["error"] == pytest.approx(final_error(chain(5, 0.7), plan["order"], weights=weights), rel=1e-12)
 
 
 def test_an_order_made_by_hand_is_a_plan(client):
-    body = solve_body(chain(4, 0.6), order=[3, 0, 2], learned=[1], weights=[1, 2, 3, 4], before=[[0, 3]])
+    body = solve_body(chain(4, 0.6), order=[3, 0, 2], learned=[1], weights=[1, 2, 3, 4], before=[[0, 3]], retention=1)
     plan = Plan.from_json(client.post("/api/plan", json=body).text)
     assert plan.rule == plans.BY_HAND
     assert plan.named_order == ("D", "A", "C")
@@ -133,13 +178,13 @@ def test_an_order_made_by_hand_is_a_plan(client):
 
 def test_a_plan_has_the_digest_of_the_matrix_as_given(client):
     given = [[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]]
-    plan = Plan.from_json(client.post("/api/plan", json=solve_body(given, order=[0, 1, 2])).text)
+    plan = Plan.from_json(client.post("/api/plan", json=solve_body(given, order=[0, 1, 2], retention=1)).text)
     assert plan.similarity_digest == solve(given, retention=1).similarity_digest
     assert plan.repair is not None
 
 
 def test_a_plan_that_does_not_fit_is_refused(client):
-    plan = client.post("/api/plan", json={"similarity": [[1, 0.5], [0.5, 1]], "order": [0, 1]}).json()
+    plan = client.post("/api/plan", json={"similarity": [[1, 0.5], [0.5, 1]], "order": [0, 1], "retention": 1}).json()
     for change in ({"order": [7, 9]}, {"error_path": [[1]]}, {"task_errors": []}, {"options": []}, {"notes": [1]}):
         answer = client.post("/api/report", json={"similarity": [[1, 0.5], [0.5, 1]], "plan": {**plan, **change}})
         assert answer.status == 400

@@ -44,7 +44,7 @@ def hard(size):
 
 
 def test_a_closed_tab_stops_its_search(server, client):
-    body = json.dumps({"similarity": hard(60).tolist(), "rule": "optimal", "seconds": 600}).encode()
+    body = json.dumps({"similarity": hard(60).tolist(), "retention": 1, "rule": "optimal", "seconds": 600}).encode()
     connection = http.client.HTTPConnection(ADDRESS, server.port, timeout=240)
     headers = {security.TOKEN_HEADER: client.token}
     connection.request("POST", "/api/solve", body, headers)
@@ -63,7 +63,7 @@ def test_a_stopped_search_gives_the_best_it_has(server, client):
     found = []
 
     def run():
-        body = {"similarity": hard(40).tolist(), "rule": "optimal", "seconds": 600}
+        body = {"similarity": hard(40).tolist(), "retention": 1, "rule": "optimal", "seconds": 600}
         found.extend(events(client.post("/api/solve", json=body)))
 
     thread = threading.Thread(target=run)

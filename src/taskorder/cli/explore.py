@@ -19,9 +19,9 @@ EPILOG = (
     + """
 The page lets you drag tasks into any order and watch what is known in the end,
 find the best order under constraints, and ask what would change if the learner
-kept more of what it knew, or if two tasks were more alike. It is served to this machine alone (127.0.0.1), and of its users
-to whoever has the address that is printed; Ctrl-C ends it. It takes tables of at
-most 500 tasks.
+kept more of what it knew, or if two tasks were more alike. It is served to this
+machine alone (127.0.0.1), and of its users to whoever has the address that is
+printed; Ctrl-C ends it. It takes tables of at most 500 tasks.
 
 example:
   taskorder explore similarity.csv --open
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
 
     if args.demo and args.file is not None:
         raise ValueError("Give a FILE to open or --demo, and not both.")
-    retention = plans.retention_of({"retention": args.retention})
+    retention = plans.slider_retention({"retention": args.retention})
     start = plans.example_payload("demo", 12, 1.0) if args.demo else None
     if args.file is not None:
         from taskorder.tables.reading import read_similarity

@@ -1,1 +1,1 @@
-"""A local web page to drag tasks into an order and watch the predicted error: `taskorder explore`."""
+"""A local web page to drag tasks into an order and watch what is known in the end: `taskorder explore`."""

@@ -72,7 +72,7 @@ class SearchResponse(StreamingResponse):
 def create_app(
     token: str, searches: Searches, start: plans.Payload | None = None, retention: float = PLAIN_RETENTION
 ) -> Starlette:
-    """The application; `start` is the matrix to open with (see `plans.matrix_payload`), `retention` the slider's place."""
+    """The application; `start` is the matrix to open with (see `plans.matrix_payload`), `retention` its slider."""
     files = _static_files()
     page = files.pop("index.html")
 
@@ -88,7 +88,9 @@ def create_app(
     async def begin(request: Request) -> Response:
         named = [{"name": rule, "color": ROLES[rule].color} for rule in RULES]
         limits = {"tasks": plans.MAX_EXPLORED, "bytes": plans.MAX_REQUEST_BYTES, "seconds": plans.MAX_SECONDS}
-        return JSONResponse({"table": start, "rules": named, "limits": limits, "retention": retention, "plain": PLAIN_RETENTION})
+        return JSONResponse(
+            {"table": start, "rules": named, "limits": limits, "retention": retention, "plain": PLAIN_RETENTION}
+        )
 
     async def example(request: Request) -> Response:
         kind, query = request.path_params["kind"], request.query_params

@@ -134,10 +134,10 @@ def inputs_of(body: Payload) -> Payload:
     _few_enough(len(similarity), "similarity")
     keys = ("names", "before", "first", "last", "learned", "weights")
     given = {key: body[key] for key in keys if body.get(key) is not None}
-    return {"table": similarity, "retention": retention_of(body), **given}
+    return {"table": similarity, "retention": slider_retention(body), **given}
 
 
-def retention_of(body: Payload) -> float:
+def slider_retention(body: Payload) -> float:
     """The retention in a request; that of plain networks where it is left out."""
     retention = body.get("retention")
     if retention is None:

@@ -9,7 +9,6 @@ import * as server from "./server.js";
 import { sameTasks } from "./state.js";
 
 const ABOUT = {
-  "row-sums": "what helps the others most comes last",
   "periphery-to-core": "least typical task first",
   "row-sums": "least outgoing transfer first",
   "core-to-periphery": "most typical task first",
