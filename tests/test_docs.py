@@ -186,22 +186,25 @@ def test_measured_numbers_are_those_of_the_results(name):
     assert [number for number in numbers if number not in kept] == []
 
 
-INTERVAL = re.compile(r"(-?\d[\d.]*)(?: ?%)? \[[+]?(-?[\d.]+)%?, [+]?(-?[\d.]+)%?\]")
-
-
-def test_intervals_of_the_readme_are_those_of_the_report():
-    """Rounded, or in percent; of the rows that name a figure."""
-    pages = "".join(path.read_text() for path in sorted((ROOT / "reproduction" / "pages").glob("*.md")))
-    kept = [[float(part) for part in found] for found in INTERVAL.findall(pages)]
-    rows = [line for line in (ROOT / "README.md").read_text().splitlines() if "| `python -m reproduction" in line]
-    shown = [found for row in rows for found in INTERVAL.findall(row)]
-    assert len(shown) > 30
-
-    def same(text, number):
-        digits = len(text.partition(".")[2])
-        return any(abs(float(text) - unit * number) <= 0.505 * 10**-digits + 0.006 for unit in (1, 100))
-
-    assert [one for one in shown if not any(all(map(same, one, numbers)) for numbers in kept)] == []
+def test_numbers_of_the_readme_are_those_of_the_law():
+    """r^2 of the law and of the closed form, and points over the mean order, of three data sets."""
+    page = (ROOT / "reproduction/pages/law.md").read_text()
+    rows = [
+        line.split("|")[1:-1]
+        for line in (ROOT / "README.md").read_text().splitlines()
+        if "NIST 50" in line or "CNN |" in line
+    ]
+    sets = ("Fashion-MNIST 50-99", "CIFAR-10 0-29", "CIFAR-100, 5 tasks")
+    assert len(rows) == len(sets)
+    for (_, law, closed, *points), name in zip(rows, sets, strict=True):
+        r2 = re.search(rf"than the closed form; {re.escape(name)} \| ours \| r\^2 ([\d.]+) and ([\d.]+):", page)
+        assert [float(law), float(closed)] == [float(part) for part in r2.groups()]
+        rivals = ("the row-sum sort", "periphery-to-core", "the closed form")
+        for shown, rival in zip(points[1:], rivals, strict=True):
+            earned = re.search(
+                rf"above that of {rival}; {re.escape(name)} \|.*?; ([+-][\d.]+) and ([+-][\d.]+) points above", page
+            )
+            assert [round(float(part), 1) for part in earned.groups()] == [float(points[0]), float(shown)]
 
 
 def test_every_example_of_the_gallery_is_shown_with_its_picture():
