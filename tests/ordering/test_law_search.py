@@ -136,18 +136,20 @@ def test_learned_tasks_are_the_start_and_repeats_never_hurt():
     assert plan.order == best
     more = solve(table, retention=0.3, learned=["B", "D"], visits=5)
     sequences = (seq for n in (3, 4, 5) for seq in itertools.product(range(5), repeat=n) if {0, 2, 4} <= set(seq))
-    assert more.score == pytest.approx(max(final_score(table, [1, 3, *seq], 0.3) for seq in sequences), rel=1e-12)
+    best = max(final_score(table, [1, 3, *seq], 0.3) for seq in sequences)
+    assert best - 2e-3 <= more.score <= best + 1e-12  # a visit that adds less than 0.001 is left out
     assert more.score >= plan.score
+    assert more.bound >= best - 1e-12
 
 
 def test_many_repeats_are_added_where_they_help():
     table = transfer(12, 7)
-    plan = solve(table, retention=0.4)
-    more = solve(table, retention=0.4, visits=20, time_limit=20)
-    assert more.score > plan.score
+    plan = solve(table, retention=0.8, objective="error", time_limit=5)
+    more = solve(table, retention=0.8, objective="error", visits=20, time_limit=5)
+    assert more.error < plan.error
     assert len(more.order) <= 20
     assert set(more.order) == set(range(12))
-    assert more.score == pytest.approx(final_score(table, more.order, 0.4))
+    assert more.error == pytest.approx(final_error(table, more.order, retention=0.8))
 
 
 def test_a_similarity_stands_for_knowledge_below_retention_1():

@@ -1,7 +1,8 @@
 """A budget of visits under the law: which tasks to learn more than once, and when.
 
 A further visit fades what was known of the other tasks, so it may hurt: any number of extra visits up to the budget is
-considered. With few choices every one is solved; with many the extra visits are added one by one where they help most.
+considered, and one that adds next to nothing is left out. With few choices every one is solved; with many the extra
+visits are added one by one where they help most.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from taskorder.ordering.law_search import best_by_law
 from taskorder.ordering.local_moves import descended, insertion_values, position_range
 from taskorder.ordering.solver_input import SolverInput
 
+WORTH_A_VISIT = 1e-3
+"""What a further visit must add to the score, or take from the error: a visit costs a training."""
 MAX_SOLVED = 300
 """Most choices of extra visits that are tried one by one."""
 
@@ -37,8 +40,8 @@ def best_visits(inputs: SolverInput, goal: int, clock: Clock) -> tuple[Proof, In
     repeated = sorted({constraints.names[t] for t in tasks if (tasks == t).sum() > 1 or t in constraints.learned})
     note = f"visited again: {', '.join(repeated)}" if repeated else "no task is visited again"
     if len(tasks) < (constraints.visits or 0):
-        reason = "no further visit can help" if proof.complete else "no further visit was found to help"
-        note += f"; {len(tasks)} of the {constraints.visits} visits are used, {reason}"
+        used = f"{len(tasks)} of the {constraints.visits} visits are used"
+        note += f"; {used}: a further one adds less than {WORTH_A_VISIT:g}"
     return proof, tasks, (note,)
 
 
@@ -46,13 +49,14 @@ def _try_all(inputs: SolverInput, free: int, goal: int, clock: Clock) -> tuple[P
     """Every choice of up to `free` extra visits, each solved; the bound is the smallest of all."""
     required = inputs.constraints.required_repeats
     best, tasks, bound, nodes = math.inf, np.arange(0), math.inf, 0
+    used = 0
     for extra in range(free + 1):
         for choice in combinations_with_replacement(range(len(inputs.constraints.names)), extra):
             problem = inputs.law_problem([*required, *choice])
             proof = best_by_law(problem, goal, seed=inputs.seed, clock=clock)
             bound, nodes = min(bound, proof.bound), nodes + proof.nodes
-            if proof.error < best - 1e-12 * max(1.0, abs(best)) or not len(tasks):
-                best, tasks = proof.error, problem.tasks[proof.order]
+            if proof.error < best - WORTH_A_VISIT * (extra - used) - 1e-12 * max(1.0, abs(best)) or not len(tasks):
+                best, tasks, used = proof.error, problem.tasks[proof.order], extra
             if clock.report(best, -math.inf):
                 return Proof(np.arange(len(tasks)), best, -math.inf, nodes), tasks
     return Proof(np.arange(len(tasks)), best, min(bound, best), nodes), tasks
@@ -76,7 +80,7 @@ def _add(inputs: SolverInput, free: int, goal: int, clock: Clock) -> tuple[Proof
             costs = cost_sign * insertion_values(longer, order, visit, low, high)
             at = int(costs.argmin())
             trials.append((float(costs[at]), task, np.insert(order, low + at, visit), longer))
-        if not trials or min(trials, key=lambda trial: trial[0])[0] >= cost - 1e-9 * max(1.0, abs(cost)):
+        if not trials or min(trials, key=lambda trial: trial[0])[0] >= cost - WORTH_A_VISIT:
             break
         _, task, order, problem = min(trials, key=lambda trial: trial[0])
         repeats.append(task)

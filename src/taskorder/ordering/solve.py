@@ -233,12 +233,6 @@ def _check_rule(rule: str, inputs: SolverInput) -> None:
             "`output` must be the same for all pairs with rule 'first-order', whose theory knows only one rho_out. "
             "Use rule 'optimal'."
         )
-    transfer = (inputs.options or {}).get("kind") == TRANSFER
-    if rule == "first-order" and transfer:
-        raise ValueError(
-            "`rule` must not be 'first-order' with a transfer table: its theory needs a symmetric similarity. "
-            "Use rule 'optimal'."
-        )
     if inputs.constraints.num_repeats and rule not in RULES_WITH_REPEATS:
         raise ValueError(
             f"`visits` must be left out with rule '{rule}', which visits each task once. Use rule 'optimal'."
@@ -308,6 +302,11 @@ def _path(longest: bool) -> Rule:
 
 
 def _first_order(inputs: SolverInput, clock: Clock) -> RuleResult:
+    if (inputs.options or {}).get("kind") == TRANSFER:
+        raise ValueError(
+            "`rule` must not be 'first-order' with a transfer table: its theory needs a symmetric similarity. "
+            "Use rule 'optimal'."
+        )
     problem = inputs.any_problem()
     rho_out = 1.0 if inputs.table.output is None else _uniform_entry(inputs.table.output)
     order, _, exact = first_order_rule(
