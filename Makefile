@@ -63,6 +63,7 @@ lint: setup
 
 # Half an hour on two cores; docs/benchmarks.md is written from what the scripts keep.
 bench: setup
+	$(BIN)/python benchmarks/law.py
 	$(BIN)/python benchmarks/ordering.py
 	$(BIN)/python benchmarks/ordering.py sizes sizes60
 	$(BIN)/python -m pip install --quiet --no-deps python-tsp==0.5.0
