@@ -36,6 +36,7 @@ FIGURES = {
     "truth": ("truth", "every rule among all orders of image tasks"),
     "noise-ceiling": ("noise_ceiling", "how much of the best order's lead is luck"),
     "training-choices": ("training_choices", "other batch sizes, optimizers and epochs"),
+    "law": ("law", "the law of retention among all orders of image tasks"),
     "retention": ("retention", "what sets how much a network keeps"),
     "early-stopping": ("early_stopping", "training that ends before convergence"),
     "finite-size": ("finite_size", "the closed form at finite size"),
@@ -58,8 +59,9 @@ class Figure:
     """Smaller settings, for about a minute; minutes for images."""
     specs: Callable[[Any], list[RunSpec]]
     """The runs that the settings need. Figures that need the same runs share them through the store."""
-    run_batch: Callable[[Sequence[RunSpec]], list[dict[str, Any]]]
-    """The results of runs, as plain JSON values."""
+    run_batch: Callable[[Sequence[RunSpec]], list[dict[str, Any]]] | None
+    """The results of runs, as plain JSON values. None: it trains nothing, and is made from the results that are there,
+    with None for those that are missing."""
     figure: Callable[[Any, Sequence[Any]], FigureData]
     """The panels and claims, from the settings and the results of all runs."""
     batch: int = 1

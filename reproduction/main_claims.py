@@ -223,6 +223,43 @@ QUESTIONS = (
         quantity="ratio of gains:",
     ),
     Row(
+        "Does the law of retention explain more of how orders differ than the closed form?",
+        "law",
+        ("Over all held-out sets, the law explains more of how orders differ than the closed form",),
+    ),
+    Row("Does it explain as much as another run?", "law", ("The law explains as much as another run",), SHARE),
+    Row(
+        "Does its order beat periphery-to-core?",
+        "law",
+        ("Over all held-out sets, the law's order is above that of periphery-to-core",),
+        POINTS,
+    ),
+    Row(
+        "Does its order beat sorting by row sums of the same table?",
+        "law",
+        ("Over all held-out sets, the law's order is above that of row-sums",),
+        POINTS,
+    ),
+    Row(
+        "Does that sort earn nearly as much?",
+        "law",
+        ("Over all held-out sets, row-sums earns nearly",),
+        f"{SHARE}.*points",
+    ),
+    Row(
+        "From 1 % of the data, is the law with its shrunken table at most 0.5 points below periphery-to-core?",
+        "law",
+        ("From a pilot of 1 % the law with its shrunken table",),
+        r"(?<=\[)[^,]*",
+        quantity="lower ends:",
+    ),
+    Row(
+        "Does a network keep less than a quarter of its knowledge when it learns the next task?",
+        "law",
+        ("Over all held-out sets, a network keeps",),
+        ".*",
+    ),
+    Row(
         "Does a network keep less, the longer it learns the next task?",
         "retention",
         ("Retention falls with the steps",),

@@ -40,7 +40,8 @@ def reproduce(
     """The figure called `name` and the files that hold it: JSON, PNG and SVG.
 
     Numbers that are already in `folder` for these settings are drawn, not computed; `again` computes them anew. An
-    image figure with `partial` is made from the runs that are there, and says what is missing; nothing is trained.
+    image figure with `partial` is made from the runs that are there, and says what is missing; nothing is trained. A
+    figure that never trains takes up new runs by itself.
     Finished parts of an interrupted run are in the store in `folder`. `settings` changes single settings. Without
     matplotlib there are no pictures.
     """
@@ -54,13 +55,13 @@ def reproduce(
     if figure is None:
         with Store(folder / STORE) as store:
             specs = source.specs(config)
-            if again:
+            if again and source.run_batch:
                 store.forget(specs)
             elif store.missing(specs):
                 load_tables(folder / TABLES, store)
             results: list[Any] = (
                 store.get(specs)
-                if partial
+                if partial or source.run_batch is None
                 else run(specs, source.run_batch, store, batch_size=source.batch, report=report)
             )
             made = {
@@ -68,7 +69,7 @@ def reproduce(
                 "missing": len(store.missing(specs)),
                 "device": _device(store, specs),
             }
-        command = _command(name, quick, settings or {}) + (" --partial" if made["missing"] else "")
+        command = _command(name, quick, settings or {}) + (" --partial" if partial and made["missing"] else "")
         figure = replace(
             source.figure(config, results), made={"command": command, **made, **describe("numpy", "numba")}
         )

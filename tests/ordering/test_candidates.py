@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from taskorder import chain, solve
-from taskorder.ordering.candidates import curvature_orders, pairwise_order, similarity_orders
+from taskorder.ordering.candidates import curvature_orders, pairwise_order, similarity_orders, table_orders
+from taskorder.theory.law import PLAIN_RETENTION, final_score
+from taskorder.theory.random_orders import knowledge_after
 
 
 def preference(ratios, order):
@@ -49,3 +51,23 @@ def test_curvature_paths_are_the_extremes_of_all_paths():
     lengths = [length(order) for order in itertools.permutations(range(5))]
     assert length(found["curvature-max-path"][0]) == pytest.approx(max(lengths))
     assert length(found["curvature-min-path"][1]) == pytest.approx(min(lengths))
+
+
+def test_the_order_of_the_law_is_the_best_of_all():
+    rng = np.random.default_rng(0)
+    orders = np.array(list(itertools.permutations(range(5))))
+    for _ in range(30):
+        S = rng.uniform(-0.4, 0.9, (5, 5))
+        for retention in (0.0, 0.13, 0.5):
+            values = knowledge_after(S, orders, np.full(5, retention)).sum(axis=1)
+            found = np.array([table_orders(S, retention)["law"]])
+            assert knowledge_after(S, found, np.full(5, retention)).sum() == pytest.approx(values.max())
+    assert table_orders(S)["row-sums"] == tuple(np.argsort(S.sum(axis=1)).tolist())
+
+
+def test_orders_of_a_table_do_not_depend_on_the_names_of_tasks():
+    S = np.random.default_rng(1).uniform(-0.2, 0.8, (30, 30))
+    mixed = np.random.default_rng(2).permutation(30)
+    for rule, order in table_orders(S[np.ix_(mixed, mixed)]).items():
+        values = [final_score(S, one, PLAIN_RETENTION) for one in (mixed[list(order)], table_orders(S)[rule])]
+        assert values[0] == pytest.approx(values[1], rel=1e-9)

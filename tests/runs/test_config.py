@@ -42,6 +42,7 @@ def test_whole_numbers_will_do():
     config = config_of({"orders": 7, "learning_rate": 1, "num_tasks": 9, "classes_per_task": 1})
     assert (config.orders, config.learning_rate) == ("7", 1.0)
     assert num_trainings(RunSpecs(config)[0]) <= 7 * 9 + 9
+    assert config_of({"orders": "5+rules+law", "similarities": ["30 examples"]}).similarities == ("30 examples",)
     assert config_of({"similarities": ["1%", "curvature"], "reset_adam": True}).similarities == ("1%", "curvature")
 
 
@@ -60,6 +61,11 @@ def test_whole_numbers_will_do():
         ("orders = 0", "`orders` must be all, a positive number, or one like 30+rules, got '0'"),
         ("orders = 'rules'", "`orders` must be all, a positive number, or one like 30+rules, got 'rules'"),
         ("similarities = ['half']", "`similarities` must be test, train, curvature or a share like 1%, got 'half'"),
+        ("similarities = ['half']", 'A number of examples is written like "100 examples".'),
+        ("similarities = ['0 examples']", "got '0 examples'"),
+        ("similarities = ['-3 examples']", "got '-3 examples'"),
+        ("similarities = ['9999999999 examples']", "got '9999999999 examples'"),
+        ("orders = '3+law+rules'", "got '3+law+rules'"),
         ("similarities = ['200%']", "got '200%'"),
         ("similarities = ['x%']", "got 'x%'"),
         ("similarities = ['1%', '1%']", "`similarities` must be different, got 1%, 1%"),

@@ -7,19 +7,20 @@ import pytest
 
 pytest.importorskip("jax")
 from taskorder.engine.estimates import task_pool
-from taskorder.ordering.candidates import similarity_orders
+from taskorder.ordering.candidates import similarity_orders, table_orders
 from taskorder.runs import training as runs
 from taskorder.runs.results import tables_of
-from taskorder.runs.settings import config_of, share_of
+from taskorder.runs.settings import config_of, sample_of
 from taskorder.runs.specs import RunSpecs
+from taskorder.tables.knowledge import knowledge, shrunken_table, transfer_table
 from taskorder.tables.loss_ratios import measured_similarity
 
-NAMES = ["test", "train", "20%", "2%", "curvature"]
+NAMES = ["test", "train", "20%", "2%", "10 examples", "curvature"]
 
 
 @pytest.fixture(scope="module")
 def result():
-    config = config_of({"num_tasks": 4, "orders": "2+rules", "epochs": 1, "similarities": NAMES})
+    config = config_of({"num_tasks": 4, "orders": "2+rules+law", "epochs": 1, "similarities": NAMES})
     return runs.run_batch(RunSpecs(config)[:1])[0]
 
 
@@ -51,9 +52,34 @@ def test_the_rules_orders_are_trained(result):
     assert 4 <= len(whole) < len(list(itertools.permutations(range(4)))) + 1
 
 
+def test_the_orders_of_the_law_are_trained(result):
+    rows, _ = tables_of(result)
+    for name in NAMES[:-1]:
+        losses, chance, accuracy = (result["similarities"][name][kind] for kind in ("loss", "chance", "accuracy"))
+        chosen = table_orders(transfer_table(knowledge(losses, chance, accuracy)))
+        assert set(chosen.values()) <= set(rows)
+    shrunken, _ = shrunken_table(losses, chance, accuracy, 10)  # the last of them is a sample of ten
+    assert table_orders(shrunken)["law"] in rows
+
+
+def test_a_sample_has_as_many_examples_as_it_says():
+    data = runs.dataset_of("digits")
+    sets = [runs.task_set(data, {"num_tasks": 2, "classes_per_task": 2}, 0)]
+    share, most = sample_of("10 examples")
+    assert np.asarray(task_pool(data, sets, share=share, most=most).counts).tolist() == [10, 10]
+    assert np.asarray(task_pool(data, sets, share=share, most=most, uneven=100).counts).min() < 10
+
+
+def test_orders_are_chosen_only_when_asked():
+    base = {"num_tasks": 4, "epochs": 1, "fraction": 0.1, "similarities": ["test", "10 examples"]}
+    for orders, least, most in (("1", 1, 1), ("1+law", 2, 6)):
+        result = runs.run_batch(RunSpecs(config_of({**base, "orders": orders}))[:1])[0]
+        assert least <= sum(len(order) == 4 for order in tables_of(result)[0]) <= most
+
+
 def test_a_pilot_smaller_than_a_batch_will_do(result):
     """2 % of a task of digits is two images of each class, fewer than a batch of 4 in the smallest class."""
-    assert share_of("2%") == 0.02
+    assert sample_of("2%") == (0.02, None)
     assert np.isfinite(result["similarities"]["2%"]["loss"]).all()
 
 

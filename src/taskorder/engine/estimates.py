@@ -2,6 +2,7 @@
 
 test, train   networks trained on one task each, tested on the others' test or training data
 1%, 0.1%, ... trained on that share of each task, tested on the same share of the others: what a pilot sample can tell
+100 examples  trained on so many examples of each task, tested on as many of the others
 curvature     -g.H.g (see engine/single.py) on at most CURVATURE_EXAMPLES training examples of each task
 """
 
@@ -37,7 +38,7 @@ def measure(
     test: Pool,
     net: Net,
     recipe: Recipe,
-    shares: Mapping[str, float | None],
+    samples: Mapping[str, tuple[float, int | None] | None],
     *,
     uneven: float = 1.0,
     max_networks: int,
@@ -46,8 +47,8 @@ def measure(
 ) -> list[Tables]:
     """The tables of every set; the networks begin as those of `curricula` do, whose orders do not matter.
 
-    shares: the names of the estimates, each with the share of the data that it uses, None for all of it. uneven: see
-    `task_pool`.
+    samples: the names of the estimates, each with the share of a task that it uses and how many examples at most, None
+    for all of them. uneven: see `task_pool`.
     """
     alone = [single_tasks(curriculum.tasks, curriculum.seed) for curriculum in curricula]
     options: dict[str, Any] = {"max_networks": max_networks, "work": work, "report": report}
@@ -58,21 +59,22 @@ def measure(
             known.update(more)
 
     # What uses all data is measured with the same networks.
-    pools = {name: pool for name, pool in (("test", test), ("train", train)) if name in shares}
-    if pools or CURVATURE in shares:
+    pools = {name: pool for name, pool in (("test", test), ("train", train)) if name in samples}
+    if pools or CURVATURE in samples:
         some = (
             task_pool(data, sets, uneven=uneven, most=CURVATURE_EXAMPLES, inputs=train.inputs)
-            if CURVATURE in shares
+            if CURVATURE in samples
             else None
         )
         add(transfer_tables(net, train, alone, pools, some, recipe=recipe, **options))
-    for name, share in shares.items():
-        if share:
-            pilot = task_pool(data, sets, share=share, uneven=uneven, inputs=train.inputs, length=train.rows.shape[1])
+    for name, sample in samples.items():
+        if sample:
+            part: dict[str, Any] = dict(zip(("share", "most"), sample, strict=True))
+            pilot = task_pool(data, sets, **part, uneven=uneven, inputs=train.inputs, length=train.rows.shape[1])
             size = min(recipe.batch_size, int(np.min(pilot.counts)))  # a pilot may have fewer examples than a batch
             small = replace(recipe, batch_size=size)
             add(transfer_tables(net, pilot, alone, {name: pilot}, recipe=small, **options))
-    return [{name: {kind: _rounded(t) for kind, t in tables[name].items()} for name in shares} for tables in measured]
+    return [{name: {kind: _rounded(t) for kind, t in tables[name].items()} for name in samples} for tables in measured]
 
 
 def _rounded(table: Floats) -> list[list[float]]:

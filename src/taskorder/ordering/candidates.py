@@ -12,12 +12,14 @@ from numpy.typing import ArrayLike
 from taskorder.checks import Floats, square_matrix
 from taskorder.ordering.path import extreme_path
 from taskorder.ordering.solve import solve
+from taskorder.theory.law import PLAIN_RETENTION
 
 Orders = tuple[tuple[int, ...], ...]
 ONE_ORDER = ("periphery-to-core", "core-to-periphery", "optimal", "first-order", "greedy")
 TWO_ORDERS = ("max-path", "min-path")
 PAIRWISE = "pairwise"
 CURVATURE_PATHS = ("curvature-max-path", "curvature-min-path")
+LAW = "law"
 MOST_PAIRWISE = 14
 """Tasks; a set of them costs some microseconds."""
 
@@ -72,3 +74,16 @@ def curvature_orders(curvature: ArrayLike) -> dict[str, Orders]:
         order = tuple(extreme_path(-similarity, free, longest=longest)[0].tolist())
         orders[rule] = (order, order[::-1])
     return orders
+
+
+def table_orders(table: ArrayLike, retention: float = PLAIN_RETENTION) -> dict[str, tuple[int, ...]]:
+    """The best order of a transfer table under the law of retention, and that by ascending row sums.
+
+    >>> table_orders([[1, 0.1, 0.9], [0.3, 1, 0.3], [0.8, 0.4, 1]])
+    {'law': (0, 1, 2), 'row-sums': (1, 0, 2)}
+    """
+    S = square_matrix(table, "table")
+    return {
+        name: solve(S, rule, retention=retention, kind="transfer").order
+        for name, rule in ((LAW, "optimal"), ("row-sums", "row-sums"))
+    }

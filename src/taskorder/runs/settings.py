@@ -7,16 +7,17 @@ import tomllib
 import typing
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from taskorder.checks import to_float
 
 NETS = ("mlp", "cnn")
 WHOLE = ("test", "train", "curvature")
 """Similarities that are measured with all data."""
-WITH_RULES = "+rules"
-RULE_ORDERS = 10
+WITH_RULES, WITH_LAW = "+rules", "+law"
+RULE_ORDERS, LAW_ORDERS = 10, 3
 """At most so many for each similarity."""
+EXAMPLES = " examples"
 MAX_BYTES = 100_000
 MAX_LETTERS = 40
 MOST = {"num_tasks": 1000, "orders": 1_000_000, **dict.fromkeys(("num_sets", "first_set", "num_seeds"), 10_000_000)}
@@ -41,11 +42,12 @@ class Config:
     classes_per_task: int = 2
     orders: str = "all"
     """all; or how many random orders of each set, like 30; or these and the orders that the rules choose by each of
-    the similarities, like 30+rules."""
+    the similarities, like 30+rules; or those of the law of retention, too, like 30+rules+law."""
     tasks: tuple[str, ...] = ()
     """These tasks in place of drawn ones, each a list of classes like cat-ship; their targets are 0, 1, ..."""
     similarities: tuple[str, ...] = ("test",)
-    """What to measure of each set: test, train, curvature, or a share of the training data like 1%."""
+    """What to measure of each set: test, train, curvature, or a sample: a share of the training data like 1%, or so
+    many examples of each task, like 100 examples."""
     num_seeds: int = 1
     """Initial networks and shuffles of each set."""
     first_set: int = 0
@@ -71,7 +73,7 @@ class Config:
         if self.orders != "all" and num_random(self.orders) == 0:
             raise ValueError(f"`orders` must be all, a positive number, or one like 30+rules, got {self.orders!r}.")
         for name in self.similarities:
-            share_of(name)
+            sample_of(name)
         if len(set(self.similarities)) < len(self.similarities):
             raise ValueError(f"`similarities` must be different, got {', '.join(self.similarities)}.")
         for name in ("num_sets", "num_tasks", "classes_per_task", "num_seeds", "epochs", "batch_size"):
@@ -148,31 +150,54 @@ def _checked(key: str, value: Any, kind: Any) -> Any:
     return value
 
 
-def share_of(name: str) -> float | None:
-    """The share of the data that an estimate uses, None for those that use all of it; a ValueError for other names.
+class Sample(NamedTuple):
+    """The training examples that an estimate uses: a share of each task, and at most so many of it."""
 
-    >>> share_of("1%"), share_of("test")
-    (0.01, None)
+    share: float = 1.0
+    most: int | None = None
+
+
+def sample_of(name: str) -> Sample | None:
+    """The sample that an estimate uses, None for those that use all data; a ValueError for other names.
+
+    >>> sample_of("1%"), sample_of("100 examples"), sample_of("test")
+    (Sample(share=0.01, most=None), Sample(share=1.0, most=100), None)
     """
     if name in WHOLE:
         return None
+    digits = name.removesuffix(EXAMPLES)
+    if digits != name and digits.isdecimal() and len(digits) < 10 and int(digits) > 0:
+        return Sample(most=int(digits))
     try:
         share = float(name.removesuffix("%")) / 100 if name.endswith("%") else 0.0
     except ValueError:
         share = 0.0
     if not 0 < share <= 1:
-        raise ValueError(f"`similarities` must be test, train, curvature or a share like 1%, got {name!r}.")
-    return share
+        raise ValueError(
+            f"`similarities` must be test, train, curvature or a share like 1%, got {name!r}. A number of examples is "
+            f'written like "100{EXAMPLES}".'
+        )
+    return Sample(share)
 
 
 def num_random(orders: str) -> int:
     """How many random orders a setting asks for; 0 for what is no number.
 
-    >>> num_random("30"), num_random("30+rules"), num_random("all")
-    (30, 30, 0)
+    >>> num_random("30"), num_random("30+rules"), num_random("30+rules+law"), num_random("all")
+    (30, 30, 30, 0)
     """
-    digits = orders.removesuffix(WITH_RULES)
+    digits = orders.removesuffix(WITH_LAW).removesuffix(WITH_RULES)
     return int(digits) if digits.isdecimal() else 0
+
+
+def max_chosen(orders: str, num_similarities: int) -> int:
+    """About how many orders are chosen by the similarities, beside the random ones.
+
+    >>> max_chosen("30", 2), max_chosen("30+rules", 2), max_chosen("30+rules+law", 2)
+    (0, 20, 26)
+    """
+    rules, law = WITH_RULES in orders, orders.endswith(WITH_LAW)
+    return num_similarities * (RULE_ORDERS * rules + LAW_ORDERS * law)
 
 
 def known_settings() -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from typing import Any, overload
 import numpy as np
 
 from taskorder.prefixes import Prefix, PrefixTree
-from taskorder.runs.settings import RULE_ORDERS, WITH_RULES, Config, num_random, share_of
+from taskorder.runs.settings import Config, max_chosen, num_random, sample_of
 
 RUNS = "neural.orders."
 """Begins the kind of every run that has results by order, in any version."""
@@ -85,5 +85,5 @@ def num_trainings(spec: RunSpec) -> int:
     """About how many task trainings a spec takes: the distinct prefixes of its orders, and those of single tasks."""
     P, names = spec.params["num_tasks"], spec.params["similarities"]
     prefixes = len(PrefixTree(orders_to_train(spec.params, spec.params["set"])))
-    rules = RULE_ORDERS * (P - 1) * len(names) if spec.params["orders"].endswith(WITH_RULES) else 0
-    return int(prefixes + rules + P * len({share_of(name) for name in names}))
+    chosen = max_chosen(spec.params["orders"], len(names)) * (P - 1)
+    return int(prefixes + chosen + P * len({sample_of(name) for name in names}))

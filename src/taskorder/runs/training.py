@@ -17,15 +17,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from taskorder.checks import Ints
 from taskorder.datasets import load
 from taskorder.datasets.class_tasks import TaskSet, draw_task_set, named_task_set
 from taskorder.datasets.dataset import Dataset
 from taskorder.machine import describe
-from taskorder.ordering.candidates import PAIRWISE, curvature_orders, pairwise_order, similarity_orders
+from taskorder.ordering.candidates import (
+    LAW,
+    MOST_PAIRWISE,
+    PAIRWISE,
+    curvature_orders,
+    pairwise_order,
+    similarity_orders,
+    table_orders,
+)
 from taskorder.prefixes import Prefix, PrefixTree
 from taskorder.runs.results import SCORES
-from taskorder.runs.settings import RULE_ORDERS, WITH_RULES, Config, share_of
+from taskorder.runs.settings import WITH_LAW, WITH_RULES, Config, max_chosen, sample_of
 from taskorder.runs.specs import RunSpec, orders_to_train
+from taskorder.tables.knowledge import knowledge, shrunken_table, transfer_table
 from taskorder.tables.loss_ratios import measured_matrix, measured_similarity
 
 if TYPE_CHECKING:
@@ -95,14 +105,24 @@ def run_batch(batch: Sequence[RunSpec], report: Any = None, data: Dataset | None
     work = Work()
     options: dict[str, Any] = {"max_networks": networks_that_fit(net), "work": work, "report": report}
 
-    # The rules choose by the measured similarities, so these come first.
-    shares = {name: share_of(name) for name in settings["similarities"]}
-    measured = measure(data, sets, curricula, train, test, net, recipe, shares, uneven=uneven, **options)
-    if settings["orders"].endswith(WITH_RULES):
-        curricula = [
-            replace(curriculum, orders=tuple(dict.fromkeys([*curriculum.orders, *chosen_orders(tables)])))
-            for curriculum, tables in zip(curricula, measured, strict=True)
-        ]
+    # Rules and law choose by the measured similarities, so these come first.
+    samples = {name: sample_of(name) for name in settings["similarities"]}
+    measured = measure(data, sets, curricula, train, test, net, recipe, samples, uneven=uneven, **options)
+    chosen: list[list[Prefix]] = [[] for _ in batch]
+    if WITH_RULES in settings["orders"]:
+        chosen = [rule_orders(tables) for tables in measured]
+    if settings["orders"].endswith(WITH_LAW):
+        counts = {
+            name: np.asarray(task_pool(data, sets, share=share, most=most, uneven=uneven, inputs=train.inputs).counts)
+            for name, (share, most) in ((name, sample) for name, sample in samples.items() if sample)
+        }
+        for place, tables in enumerate(measured):
+            sizes = {name: count[P * place : P * (place + 1)] for name, count in counts.items()}
+            chosen[place] += law_orders(tables, settings["classes_per_task"], sizes)
+    curricula = [
+        replace(curriculum, orders=tuple(dict.fromkeys([*curriculum.orders, *more])))
+        for curriculum, more in zip(curricula, chosen, strict=True)
+    ]
     outcomes, _ = train_orders(net, train, test, curricula, recipe=recipe, **options)
     steps = work.network_steps // len(batch)
     return [
@@ -124,16 +144,34 @@ def _result(tasks: TaskSet, orders: Sequence[Prefix], outcome: Outcome) -> dict[
     return {"task_set": tasks.to_dict(), "beginnings": [".".join(map(str, prefix)) for prefix in rows], **tables}
 
 
-def chosen_orders(tables: Tables) -> list[Prefix]:
+def rule_orders(tables: Tables) -> list[Prefix]:
     """The orders that the rules choose by any of the measured similarities."""
     chosen: list[Prefix] = []
     for measured in tables.values():
         if "value" in measured:
             by_rule = curvature_orders(measured["value"])
         else:
-            pairwise = pairwise_order(measured_matrix(measured))
-            by_rule = {**similarity_orders(measured_similarity(measured)), PAIRWISE: (pairwise,)}
+            by_rule = similarity_orders(measured_similarity(measured))
+            if len(measured["loss"]) <= MOST_PAIRWISE:
+                by_rule[PAIRWISE] = (pairwise_order(measured_matrix(measured)),)
         chosen += [order for orders in by_rule.values() for order in orders]
+    return chosen
+
+
+def law_orders(tables: Tables, num_classes: int, sizes: Mapping[str, Ints]) -> list[Prefix]:
+    """The orders that the law of retention, and sorting by row sums, choose by any of the measured transfer tables.
+
+    sizes: of the tables from samples, the examples of each task; the law also chooses by their shrunken tables.
+    """
+    chosen: list[Prefix] = []
+    for name, measured in tables.items():
+        if "value" in measured:
+            continue
+        losses, chance, accuracy = (measured[kind] for kind in ("loss", "chance", "accuracy"))
+        by_law = table_orders(transfer_table(knowledge(losses, chance, accuracy, num_classes)))
+        chosen += by_law.values()
+        if name in sizes:
+            chosen.append(table_orders(shrunken_table(losses, chance, accuracy, sizes[name], num_classes)[0])[LAW])
     return chosen
 
 
@@ -181,8 +219,8 @@ def specs_at_once(config: Config, data: Dataset | None = None) -> int:
         return 1
     data = data or dataset_of(config.dataset)
     net = network(config.net, data.train_inputs.shape[1:], config.classes_per_task)
-    rules = config.orders.endswith(WITH_RULES) * RULE_ORDERS * len(config.similarities)
-    most = max(1, networks_that_fit(net) // (len(orders_to_train(asdict(config), 0)) + rules))
+    chosen = max_chosen(config.orders, len(config.similarities))
+    most = max(1, networks_that_fit(net) // (len(orders_to_train(asdict(config), 0)) + chosen))
     # Batches of one size need fewer shapes, and so less compiling.
     total = config.num_sets * config.num_seeds
     return next((size for size in range(most, most // 2, -1) if total % size == 0), most)
