@@ -254,7 +254,8 @@ def _notes(some: Any, later: Sequence[str], config: Config) -> tuple[str, ...]:
         f"Tables and truth come from different seeds, both ways round, for {crossed or 'none of them'}; from one seed "
         "for the others.",
         f"Formulas and the retention of {PLAIN_RETENTION} were chosen on Fashion-MNIST 0-{DEVELOPED - 1}; the other "
-        "ways to train Fashion-MNIST use some of the same task sets.",
+        "ways to train Fashion-MNIST use some of the same task sets. How a table from a sample is shrunken was chosen "
+        "with the results of all sets known: only new sets can test it.",
         "Where not all orders were trained, r^2 and correlations are over the random ones, and every score chooses "
         "among all that were trained: the law's own order may not be there, those of the older rules are.",
         "The error of the closed form is read as the share of each task's loss that is left: its predicted accuracy is "

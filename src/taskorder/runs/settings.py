@@ -17,7 +17,7 @@ WHOLE = ("test", "train", "curvature")
 WITH_RULES, WITH_LAW = "+rules", "+law"
 RULE_ORDERS, LAW_ORDERS = 10, 3
 """At most so many for each similarity."""
-EXAMPLES = " examples"
+EXAMPLES_SUFFIX = " examples"
 MAX_BYTES = 100_000
 MAX_LETTERS = 40
 MOST = {"num_tasks": 1000, "orders": 1_000_000, **dict.fromkeys(("num_sets", "first_set", "num_seeds"), 10_000_000)}
@@ -165,7 +165,7 @@ def sample_of(name: str) -> Sample | None:
     """
     if name in WHOLE:
         return None
-    digits = name.removesuffix(EXAMPLES)
+    digits = name.removesuffix(EXAMPLES_SUFFIX)
     if digits != name and digits.isdecimal() and len(digits) < 10 and int(digits) > 0:
         return Sample(most=int(digits))
     try:
@@ -175,7 +175,7 @@ def sample_of(name: str) -> Sample | None:
     if not 0 < share <= 1:
         raise ValueError(
             f"`similarities` must be test, train, curvature or a share like 1%, got {name!r}. A number of examples is "
-            f'written like "100{EXAMPLES}".'
+            f'written like "100{EXAMPLES_SUFFIX}".'
         )
     return Sample(share)
 
