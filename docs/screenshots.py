@@ -27,6 +27,8 @@ def main(folder: Path) -> None:
             page.goto(address)
             page.click("#optimal")
             page.get_by_text("proven").first.wait_for(timeout=60_000)
+            page.get_by_text("beats").first.wait_for()
+            page.wait_for_timeout(500)  # bars move to their places
             page.evaluate("scrollTo(0, 0)")
             page.screenshot(path=folder / "explorer.png")
             browser.close()
@@ -35,7 +37,7 @@ def main(folder: Path) -> None:
         server.wait()
     page_file.unlink()
     for name in ("report", "explorer"):  # few colors: a third of the size
-        picture = Image.open(folder / f"{name}.png").convert("RGB").quantize(128)
+        picture = Image.open(folder / f"{name}.png").convert("RGB").quantize(256, Image.Quantize.FASTOCTREE)
         picture.save(folder / f"{name}.png", optimize=True)
 
 

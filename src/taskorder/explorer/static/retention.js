@@ -35,6 +35,7 @@ export function createRetention(app) {
   let phases = null;
   let timer = 0;
   let proving = null;
+  let said = null; // the input that the line on the proof is about
 
   byId("retention-stops").append(
     ...stops.map(([value, text]) =>
@@ -81,7 +82,7 @@ export function createRetention(app) {
     if (app.store.state?.inputs !== inputs) return;
     const search = server.search(inputs, { rule: "optimal" }, PROOF_SECONDS);
     proving = search;
-    say("Looking for a proof …");
+    say(inputs, "Looking for a proof …");
     try {
       const plan = await search.plan;
       if (proving !== search) return;
@@ -89,16 +90,19 @@ export function createRetention(app) {
       app.rules.keep(inputs, plan);
       const { order, value, proven } = app.answers(inputs).get("optimal");
       if (!known || !asGood(inputs, known.value, value)) follow(inputs, { order });
-      say(proven ? "Proven: a proof about the model." : "");
+      say(inputs, proven ? "Proven: a proof about the model." : "");
       app.refresh();
     } catch (problem) {
-      if (problem.name !== "AbortError" && proving === search) say(problem.message);
+      if (problem.name !== "AbortError" && proving === search) say(inputs, problem.message);
     } finally {
       if (proving === search) proving = null;
     }
   }
 
-  const say = (text) => (byId("retention-proof").textContent = text);
+  function say(inputs, text) {
+    said = inputs;
+    byId("retention-proof").textContent = text;
+  }
 
   async function refreshPhases(inputs) {
     base = inputs;
@@ -143,7 +147,7 @@ export function createRetention(app) {
           ariaPressed: String(Number(stop.dataset.retention) === retention),
           disabled: Number(stop.dataset.retention) > mostRetention(inputs),
         });
-      if (isListed(inputs)) say("");
+      if (said !== inputs) say(inputs, "");
       drawBest(view);
       show(byId("overshoot"), isScored(inputs) && view.evaluation.final.some((knowledge) => knowledge > 1 + 1e-9));
       if (!base || !sameTasks(base, inputs)) refreshPhases(inputs);
