@@ -8,16 +8,16 @@ for what came before. What the learner knew at the start is one more row of S th
 grows orders from the end, keeps the most promising endings, and remembers the largest bound of those it drops: if no
 dropped ending can beat the best order, the order is proven. Otherwise the beam is widened.
 
-The bound. Let n gains be open, g_(0) >= g_(1) >= ... the largest first, L = max(0, -min g), q+ and q- the largest S_jk
-and -S_jk (0 at least), d the largest retention and e_n = 1 + d + ... + d^(n-1). No completion adds more than
+The bound. Let n gains be open, d the largest retention, and F(x) = sum_t d^t max(x_(t), 0) with the largest x first:
+what is to come if gains only fade. Let L = max(0, -min g), q+ and q- the largest S_jk and -S_jk (0 at least), and e+
+and e- the largest F of a column of S and of -S. No completion adds more than V_n <= A_n F(g) + B_n L, where
 
-    V_n <= A_n sum_t d^t max(g_(t), 0) + B_n L,
-    A_n = max(A_(n-1), 1 + d q- A_(n-1) e_(n-1) + d q+ B_(n-1)),
-    B_n = d B_(n-1) + max(0, d q+ A_(n-1) e_(n-1) + d q- B_(n-1) - 1),        A_0 = 1, B_0 = 0,
+    A_n = max(A_(n-1), 1 + d e- A_(n-1) + d q+ B_(n-1)),
+    B_n = d B_(n-1) + max(0, d e+ A_(n-1) + d q- B_(n-1) - 1),        A_0 = 1, B_0 = 0,
 
-by induction on n: a pick p > 0 adds p and raises no other gain above d (g_j + q- p) nor lowers one below
--d (L + q+ p); a pick -m < 0 costs m and raises none above d (g_j + q+ m). Without negative transfer and with
-d (1 + q+) <= 1 that is A = 1, B = 0: gains only fade.
+by induction on n: a pick p > 0 of task k adds p, raises the others by at most -S_jk p before they fade (F is
+subadditive), and lowers none below -d (L + q+ p); a pick -m < 0 costs m and raises the others by at most S_jk m. So
+without negative transfer, and with d e+ <= 1, A = 1 and B = 0.
 """
 
 from __future__ import annotations
@@ -155,7 +155,9 @@ class _Peel:
     """(n + 2,) A_n."""
     by_negative: Floats
     """(n + 2,) B_n."""
-    ups: tuple[float, float]
+    raised: tuple[Floats, Floats]
+    """(n,) F of each column of -S and of S: what a pick of this task may raise the others by."""
+    largest: tuple[float, float]
     """q+ and q-."""
 
     @classmethod
@@ -166,15 +168,18 @@ class _Peel:
         other = ~np.eye(n + 1, n, dtype=bool)
         q_up, q_down = max(0.0, float(table[other].max())), max(0.0, -float(table[other].min()))
         d = float(problem.retention.max())
-        A, B, e = np.ones(n + 2), np.zeros(n + 2), 0.0
+        columns = np.where(other, table, 0.0)
+        by_down, by_up = (_faded_sums(np.maximum(sign * columns, 0.0), d) for sign in (-1, 1))
+        A, B = np.ones(n + 2), np.zeros(n + 2)
         with np.errstate(over="ignore", invalid="ignore"):
             for m in range(1, n + 2):
-                A[m] = max(A[m - 1], 1 + d * q_down * A[m - 1] * e + d * q_up * B[m - 1])
-                B[m] = d * B[m - 1] + max(0.0, d * q_up * A[m - 1] * e + d * q_down * B[m - 1] - 1)
-                e = 1 + d * e
+                down, up = (float(sums[m - 2].max()) if m > 1 else 0.0 for sums in (by_down, by_up))
+                A[m] = max(A[m - 1], 1 + d * down * A[m - 1] + d * q_up * B[m - 1])
+                B[m] = d * B[m - 1] + max(0.0, d * up * A[m - 1] + d * q_down * B[m - 1] - 1)
         A, B = (np.nan_to_num(np.minimum(values, HUGE), nan=HUGE) for values in (A, B))
         gains = goal * (rows @ problem.weights)
-        return cls(gains, table, problem.retention, problem.precedes, d, A, B, (q_up, q_down))
+        raised = by_down[-1], by_up[-1]
+        return cls(gains, table, problem.retention, problem.precedes, d, A, B, raised, (q_up, q_down))
 
     def faded(self, gains: Floats) -> Floats:
         """(b,) sum_t d^t max(g_(t), 0) over the open gains; -inf marks those that are not open."""
@@ -241,7 +246,7 @@ class _Peel:
     def _children(self, gains: Floats, total: Floats) -> Floats:
         """(b, n + 1) bound of each child without computing its gains: those of the parent can only fade."""
         n, d = int(np.isfinite(gains[0]).sum()), self.most
-        q_up, q_down = self.ups
+        q_up, q_down = self.largest
         A, B = self.by_positive[n - 1], self.by_negative[n - 1]
         ranked = np.argsort(-gains, axis=1, kind="stable")
         clipped = np.maximum(np.take_along_axis(gains, ranked, axis=1), 0.0) * d ** np.arange(gains.shape[1])
@@ -250,11 +255,11 @@ class _Peel:
         without = sums - clipped + ((sums[:, -1:] - sums) / d if d else 0.0)
         faded = np.empty_like(without)
         np.put_along_axis(faded, ranked, without, axis=1)
-        e = (1 - d ** (n - 1)) / (1 - d) if d < 1 else n - 1
         lowest = np.maximum(0.0, -np.where(np.isfinite(gains), gains, np.inf).min(axis=1))[:, None]
         size = np.abs(np.where(np.isfinite(gains), gains, 0.0))
-        up, down = np.where(gains > 0, q_down, q_up), np.where(gains > 0, q_up, q_down)
-        rest = A * d * (faded + up * size * e) + B * d * (lowest + down * size)
+        by_positive, by_negative = (np.append(sums, 0.0) for sums in self.raised)  # nobody picks the start
+        up, down = np.where(gains > 0, by_positive, by_negative), np.where(gains > 0, q_up, q_down)
+        rest = A * d * (faded + up * size) + B * d * (lowest + down * size)
         return np.asarray(total[:, None] + gains + rest)
 
     def _without(self, gains: Floats, visit: Ints, gain: Floats) -> Floats:
@@ -280,6 +285,12 @@ class _Peel:
             followers = followers - self.precedes[:, k]
             chosen.append(k)
         return _Ending(np.array(chosen[::-1], dtype=np.int64), value + float(g[n]), left_out, nodes)
+
+
+def _faded_sums(columns: Floats, d: float) -> Floats:
+    """(n + 1, n) row m: for each column the sum of its m + 1 largest entries, each discounted once more."""
+    ranked = -np.sort(-columns, axis=0)
+    return np.asarray(np.cumsum(ranked * d ** np.arange(len(ranked))[:, None], axis=0))
 
 
 def _largest(values: Floats, count: int) -> tuple[Ints, float]:
