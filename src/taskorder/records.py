@@ -104,13 +104,12 @@ class Prediction:
     cost: float | None = None
     """What the pilot cost, as a share of training once on all examples; None where tasks have no data."""
 
-    def summary(self) -> str:
-        """One line of text."""
+    def lines(self) -> list[str]:
+        """Two lines of text: what to expect, and what the learner keeps."""
         interval = "" if self.low is None or self.high is None else f" [{100 * self.low:.0f}, {100 * self.high:.0f}]"
-        return (
-            f"expect  {100 * self.mean:.0f} % mean {self.unit} at the end{interval}; random orders "
-            f"{100 * self.random_mean:.0f} % +- {100 * self.random_std:.1f}"
-        )
+        mean = f"{100 * self.mean:.0f} % mean {self.unit} at the end{interval}"
+        others = f"{100 * self.random_mean:.0f} % +- {100 * self.random_std:.1f}"
+        return [f"expect  {mean}; random orders {others}", f"learner {self.retention.removeprefix('the learner ')}"]
 
 
 @dataclass(frozen=True)
@@ -192,7 +191,8 @@ class Plan:
     expected: float | None = None
     """For a plan of an older version from a pilot: the score of the order in rehearsal."""
     regret: float | None = None
-    """With tasks already learned: how much smaller the error of the best order would be if none had been."""
+    """With tasks already learned: how much smaller the error of the best order would be if none had been; for a plan
+    from a pilot, how much higher its score."""
     confidence: Confidence | None = None
     prediction: Prediction | None = None
     warnings: tuple[Caution, ...] = ()
@@ -233,22 +233,23 @@ class Plan:
         """
         lines = [
             f"order   {' -> '.join(self.named_order)}",
-            self._expectation(),
-            f"learner {self.keeps}",
+            *(self._modeled() if self.prediction is None else self.prediction.lines()),
             f"rule    {self.rule}",
-            f"proof   {self._proof()}",
             f"time    {self.seconds:.3g} s",
         ]
-        if self.prediction is not None:
-            lines.append(self.prediction.summary())
         if self.expected is not None:
             lines.append(f"pilot   {self.expected:.4f} in rehearsal")
         if self.regret is not None:
-            lines.append(f"regret  {self.regret:.6g} more error than if no task had been learned yet")
+            lost = "more error" if self.prediction is None else "less knowledge"
+            lines.append(f"regret  {self.regret:.6g} {lost} than if no task had been learned yet")
         if self.confidence is not None:
             lines.append(self.confidence.summary())
         lines += [f"warning {warning.text}" for warning in self.warnings]
         return "\n".join([*lines, *(f"note    {note}" for note in self.notes)])
+
+    def _modeled(self) -> list[str]:
+        """What the model says; a pilot says what to expect of the real run instead."""
+        return [self._expectation(), f"learner {self.keeps}", f"proof   {self._proof()}"]
 
     def _expectation(self) -> str:
         """What to expect in the end: the mean knowledge, or the sum of errors."""

@@ -92,7 +92,7 @@ def test_similarity_and_plan_work_with_the_other_commands(here, capsys):
     plan_of(capsys, "all.csv", "--column", "country", "--seeds", "1", "--folder", "out")
     assert main(["compare", "out/similarity.csv", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["names"] == ["north", "south", "east"]
-    assert main(["report", "out/plan.json", "--similarity", "out/similarity.csv", "-o", "again.html"]) == 0
+    assert main(["report", "out/plan.json", "--similarity", "out/transfer.csv", "-o", "again.html"]) == 0
 
 
 def test_constraints_are_those_of_solve(here, capsys):

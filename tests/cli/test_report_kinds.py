@@ -158,9 +158,9 @@ def test_a_folder_that_is_not_quite_a_pilot(pilot, here, capsys):
     plan = (copy / "plan.json").read_bytes()
     assert "must end in .html or .htm, got 'plan.json'" in refused(capsys, "copy", "-o", "copy/plan.json")
     assert (copy / "plan.json").read_bytes() == plan
-    (copy / "similarity.csv").write_text(",a,b,c\na,1,0,0\nb,0,1,0\nc,0,0,1\n")
+    (copy / "transfer.csv").write_text(",a,b,c\na,1,0,0\nb,0,1,0\nc,0,0,1\n")
     assert "another digest" in refused(capsys, "copy")
-    (copy / "similarity.csv").unlink()
-    assert "similarity.csv" in refused(capsys, "copy")
+    (copy / "transfer.csv").unlink()
+    assert "transfer.csv" in refused(capsys, "copy")
     (copy / "plan.json").unlink()
     assert "The pilot is not finished" in refused(capsys, "copy")

@@ -113,7 +113,7 @@ def test_a_pilot_on_ray_is_the_pilot_from_here(regions, learner, machines, monke
         monkeypatch.syspath_prepend(".")
     for folder, more in (("here", []), ("there", ["--ray"])):
         assert main(["plan", *regions, "--learner", learner, "--folder", folder, *more]) == 0
-    for name in ("similarity.csv", "losses.csv"):
+    for name in ("transfer.csv", "similarity.csv", "losses.csv"):
         assert Path("here", name).read_bytes() == Path("there", name).read_bytes()
     with Store("here/fits.sqlite") as here, Store("there/fits.sqlite") as there:
         assert {entry.digest for entry in here.entries()} == {entry.digest for entry in there.entries()} != set()

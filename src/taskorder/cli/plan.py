@@ -51,9 +51,9 @@ command continues.
 (docs/scale.md).
 
 FOLDER then holds plan.json, order.json for other frameworks (with the classes
-of the tasks where these are groups of classes), similarity.csv, losses.csv
-(a row for each seed, sequence of tasks that was learned, and task) and
-report.html.
+of the tasks where these are groups of classes), transfer.csv (what a learner of
+each task knows of every task), similarity.csv, losses.csv (a row for each seed,
+sequence of tasks that was learned, and task) and report.html.
 
 example:
   taskorder plan digits --pilot 20%
@@ -246,9 +246,10 @@ def _write(result: PilotResult, read: TaskFiles, folder: Path) -> list[str]:
     for name, text in files.items():
         _write_text(folder / name, text)
     write_similarity(folder / "similarity.csv", table.similarity(), names)
+    write_similarity(folder / "transfer.csv", result.table, names)
     _write_text(folder / "report.html", _report(result, folder))
     plan_file, order_file, *others = files
-    return [plan_file, order_file, "similarity.csv", *others, "report.html"]
+    return [plan_file, order_file, "transfer.csv", "similarity.csv", *others, "report.html"]
 
 
 def _write_text(path: Path, text: str) -> None:
@@ -270,9 +271,8 @@ def _report(result: PilotResult, folder: Path) -> str:
     from taskorder.report.document import page_html
     from taskorder.report.plan_numbers import plan_numbers
     from taskorder.report.plan_page import plan_page
-    from taskorder.tables.loss_ratios import clip_similarity
 
     plan = result.plan
-    numbers = plan_numbers(plan, clip_similarity(result.transfer.similarity())[0], time_limit=5.0)
+    numbers = plan_numbers(plan, result.table, time_limit=5.0)
     title = f"The order of {len(plan.names)} tasks, from a pilot"
     return page_html(plan_page(numbers, title, "a pilot"), f"taskorder report {folder}")

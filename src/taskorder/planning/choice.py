@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from taskorder.checks import Bools, Floats, Ints
+from taskorder.checks import Floats, Ints
 from taskorder.constraints import Constraints
 from taskorder.ordering.sampling import random_orders
 from taskorder.ordering.solve import RULES_WITHOUT_WEIGHTS, solve_input
-from taskorder.ordering.solver_input import SolverInput, checked_table
+from taskorder.ordering.solver_input import CheckedTable, Law, SolverInput, checked_table
 from taskorder.planning.fitted_law import FittedLaw
 from taskorder.tables.loss_ratios import clip_similarity
 
@@ -21,11 +21,11 @@ LISTED = 7
 """Up to so many open tasks all allowed orders are listed."""
 MAX_COMPARED = 1000
 """Random orders to compare with, where there are more."""
-BEAM = 100
-"""Endings that the search keeps at every length."""
 SEARCH_SECONDS = 0.3
-"""For an alternative."""
-ALTERNATIVE_RULES = ("periphery-to-core", "max-path", "greedy")
+"""For a resample or an alternative; the plan itself gets the time that `solve` takes by default."""
+PAPER_RULES = ("periphery-to-core", "core-to-periphery", "max-path", "min-path", "first-order")
+"""Rules that go by the similarity of tasks."""
+ALTERNATIVE_RULES = ("row-sums", "periphery-to-core", "max-path")
 """What a plan is compared with."""
 
 
@@ -50,10 +50,29 @@ def compared_orders(constraints: Constraints, rng: np.random.Generator) -> Ints:
     return listed
 
 
-def best_order(law: FittedLaw, constraints: Constraints) -> Order:
-    """The allowed order that the law rates highest: of all, or of those that a search from the end finds.
+def law_input(law: FittedLaw, constraints: Constraints) -> SolverInput:
+    """What solvers read: the law without pairs. Learned tasks are learned by it, too, even where a model was measured.
 
-    >>> from taskorder.planning.fitted_law import FittedLaw
+    >>> law = FittedLaw(np.eye(2), np.full(2, 0.1), np.zeros(2), np.full(2, 0.5), {}, 1.0)
+    >>> law_input(law, Constraints.of(2)).objective
+    'score'
+    """
+    d = law.retention
+    options = {
+        "retention": float(d[0]) if (d == d[0]).all() else d.tolist(),
+        "objective": law.objective,
+        "kind": "transfer",
+        "start": None,
+    }
+    table = CheckedTable(law.table, law.table, None, None, None)
+    made = f"transfer table of a pilot, {100 * law.kept_asymmetry:.0f} % of its asymmetry kept"
+    rule = Law(law.table, d, law.objective, np.zeros(len(law.table)), made)
+    return SolverInput(table, constraints, law=rule, options=options)
+
+
+def best_order(law: FittedLaw, constraints: Constraints, seconds: float = SEARCH_SECONDS) -> Order:
+    """The allowed order that the law rates highest: of all, or of those near the one that the solver finds.
+
     >>> table = np.array([[1.0, 0.8, 0.7], [0.1, 1.0, 0.2], [0.3, 0.3, 1.0]])
     >>> law = FittedLaw(table, np.full(3, 0.1), np.zeros(3), np.full(3, 1 / 3), {}, 1.0)
     >>> best_order(law, Constraints.of(3))
@@ -61,44 +80,20 @@ def best_order(law: FittedLaw, constraints: Constraints) -> Order:
     """
     orders = allowed_orders(constraints)
     if orders is None:
-        orders = _from_the_end(law, constraints.open_tasks, constraints.precedence())
+        found = solve_input(law_input(law, constraints), "optimal", time_limit=seconds).order
+        # the solver does not know what pairs add: as it says, or with one of them moved to the end
+        moved = [(*(task for task in found if task not in pair), *pair) for pair in law.beyond]
+        orders = np.array([found, *filter(constraints.allows, moved)])
     return tuple(orders[int(law.rate(orders).argmax())].tolist())
 
 
-def _from_the_end(law: FittedLaw, tasks: Ints, precedes: Bools) -> Ints:
-    """(n, open tasks) orders from a beam that grows endings by the gains of theory/law.py and what pairs add."""
-    P, n = len(law.table), len(tasks)
-    ends = np.empty((1, 0), dtype=np.int64)
-    gains = (law.table @ law.weights)[None]
-    total = np.zeros(1)
-    added = np.zeros((P, P))
-    for pair, more in law.beyond.items():
-        added[pair] = more @ law.weights
-    row_of = np.full(P, -1)
-    row_of[tasks] = np.arange(n)
-    for length in range(n):
-        # a task may come next, counted from the end, once all that must follow it are in the ending
-        inside = np.zeros((len(ends), n), dtype=bool)
-        np.put_along_axis(inside, row_of[ends], True, axis=1)
-        free = ~inside & ~((~inside).astype(np.int64) @ precedes.T.astype(np.int64) > 0)
-        value = np.where(free, total[:, None] + gains[:, tasks], -np.inf)
-        if length == 1:
-            value += added[tasks[None, :], ends[:, :1]]
-        kept = np.argsort(-value, axis=None, kind="stable")[: min(BEAM, int(free.sum()))]
-        parent, column = np.unravel_index(kept, value.shape)
-        k = tasks[column]
-        total = value[parent, column]
-        gain = gains[parent, k]
-        gains = law.retention[k][:, None] * (gains[parent] - law.table[:, k].T * gain[:, None])
-        ends = np.hstack([k[:, None], ends[parent]])
-    return ends
-
-
-def rule_order(similarity: Floats, rule: str, constraints: Constraints) -> Order:
-    """The order of one of the paper's rules on an estimate of the similarity, whose entries may fall below -1.
+def rule_order(law: FittedLaw, similarity: Floats, rule: str, constraints: Constraints) -> Order:
+    """The order of a rule: the paper's read the similarity, whose entries may fall below -1, the others the law.
 
     Weights are left out with a rule that cannot use them.
     """
+    if rule not in PAPER_RULES:
+        return solve_input(law_input(law, constraints), rule, time_limit=SEARCH_SECONDS).order
     if rule in RULES_WITHOUT_WEIGHTS:
         constraints = replace(constraints, weights=None)
     inputs = SolverInput(checked_table(clip_similarity(similarity)[0]), constraints)

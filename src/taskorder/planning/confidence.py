@@ -81,7 +81,8 @@ def confidence(
     unsure = np.sqrt(ahead.var(axis=0) + 2 * (UNSEEN * np.mean(spreads)) ** 2)
     level = ahead.mean(axis=0) - SIGMAS_OF_90_PERCENT * unsure
     ranked = [row for row in np.argsort(ahead.mean(axis=0), kind="stable") if level[row] <= 0]
-    gain, spread = float(np.mean(gains)), math.sqrt(max(0.0, float(np.mean(signals))))
+    # the largest spread that the halves allow: noise must not pass for tasks that are all alike
+    gain, spread = float(np.mean(gains)), math.sqrt(max(0.0, float(np.quantile(signals, 0.95))))
     low, high = np.quantile(gains, [0.05, 0.95]).tolist()
     likely = float(np.mean(beaten))
     known = pilot.measured.num_seeds > 1 or pilot.measured.counts is not None
@@ -105,7 +106,7 @@ def confidence(
 def verdict(likely: float, gain: float, spread: float, *, known: bool = True) -> str:
     """What the halves say.
 
-    any order is fine  the spread between orders on which the halves agree is below SMALLEST_GAIN, and so is the gain
+    any order is fine  the spread between orders that two halves may share is below SMALLEST_GAIN, and so is the gain
     order matters      the chosen order is at least LIKELY to beat a random one, by at least SMALLEST_GAIN on average
     too noisy to say   all else, and whatever a single seed without single examples says (`known` is false)
 

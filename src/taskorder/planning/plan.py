@@ -23,10 +23,9 @@ from taskorder.constraints import Constraints, TaskName
 from taskorder.learners.orders import FitReport
 from taskorder.learners.protocol import Learner, Model, is_learner
 from taskorder.ordering.plans import make_plan
-from taskorder.ordering.solve import RULES, RULES_WITHOUT_WEIGHTS, solve_input
-from taskorder.ordering.solver_input import SolverInput, checked_table
+from taskorder.ordering.solve import RULES, RULES_WITHOUT_WEIGHTS
 from taskorder.planning.budget import budget_of
-from taskorder.planning.choice import ALTERNATIVE_RULES, AUTO, Order, best_order, rule_order
+from taskorder.planning.choice import ALTERNATIVE_RULES, AUTO, Order, best_order, law_input, rule_order
 from taskorder.planning.confidence import NOISY, confidence, predicted
 from taskorder.planning.estimate import TransferLosses
 from taskorder.planning.fitted_law import FittedLaw, fitted_law
@@ -37,12 +36,13 @@ from taskorder.planning.tried import Tried, tried
 from taskorder.planning.warnings import ENOUGH, cautions
 from taskorder.records import Alternative, Confidence, Plan
 from taskorder.runs.store import Store
-from taskorder.tables.loss_ratios import clip_similarity
 from taskorder.task import Task, align
 from taskorder.theory.law import checked_retention
 
 BUDGET = 200
 """Fits, by default: all pairs of five tasks with three seeds take 75, of eight tasks 192."""
+SECONDS = 10.0
+"""For the search, where orders are too many to list."""
 SEARCHES = ("optimal", "worst", "first-order", "max-path", "min-path")
 SLOW_FROM, SLOW_DRAWS = 9, 20
 """With so many tasks a rule that searches is slow, and gets so many resamples."""
@@ -63,6 +63,8 @@ class PilotResult(NamedTuple):
     """
 
     plan: Plan
+    table: Floats
+    """(P, P) the transfer table that the plan was made from."""
     transfer: TransferLosses
     """What every task alone teaches of the others."""
     measured: Measurements
@@ -85,8 +87,7 @@ def plan(
     pilot
         Share of each task's examples (a float) or their number (an int), classes in the same shares.
     rule
-        auto follows the law of retention with what the pilot measures; a rule of `solve` goes by the similarity of
-        tasks alone.
+        auto follows the law of retention with all that the pilot measures; a rule of `solve` reads a table of it.
     seeds
         Number of models and shuffles.
     **how
@@ -209,16 +210,17 @@ def run_pilot(
     if model is not None:
         found = found._replace(pilot=found.pilot._replace(start=known_now(found.sample, learner, model)))
     law = fitted_law(found.pilot)
-    similarity, _ = clip_similarity(found.transfer.similarity())
 
     def choose(law: FittedLaw, part: Part | None) -> Order:
         if rule == AUTO:
             return best_order(law, constraints)
         drawn = found.transfer if part is None else found.transfer.drawn(np.asarray(part[0]), part[1])
-        return rule_order(drawn.similarity(), rule, constraints)
+        return rule_order(law, drawn.similarity(), rule, constraints)
 
-    made = _made(rule, choose(law, None), similarity, constraints)
-    if rule in SEARCHES and len(names) >= SLOW_FROM:
+    order = best_order(law, constraints, SECONDS) if rule == AUTO else choose(law, None)
+    defaults = {"output": None, "time_limit": SECONDS, "seed": 0, "repair": True}  # those of `solve`
+    made = make_plan(law_input(law, constraints), order, rule, options=defaults)
+    if (rule in SEARCHES or law.objective == "error") and len(names) >= SLOW_FROM:
         resamples = min(resamples, SLOW_DRAWS)
     sure = None
     if constraints.num_open > 1 and constraints.fixes_order:
@@ -233,7 +235,7 @@ def run_pilot(
         regret=_regret(law, made.order, constraints),
         confidence=sure,
         warnings=cautions(found.sample, found.transfer),
-        alternatives=_alternatives(law, similarity, constraints),
+        alternatives=_alternatives(law, found.transfer.similarity(), constraints),
         seconds=time.perf_counter() - clock,
         options={
             **made.options, "rule": rule, "pilot": _plain(pilot), "seeds": len(found.transfer.seeds),
@@ -241,21 +243,12 @@ def run_pilot(
             "draws": resamples, "from_model": model is not None,
         },
     )  # fmt: skip
-    return PilotResult(made, found.transfer, found.pilot.measured, found.sample)
+    return PilotResult(made, law.table, found.transfer, found.pilot.measured, found.sample)
 
 
 def _plain(value: Any) -> Any:
     """A number of numpy as one of Python, which JSON can hold."""
     return value.item() if isinstance(value, np.generic) else value
-
-
-def _made(rule: str, order: Order, similarity: Floats, constraints: Constraints) -> Plan:
-    """The plan of an order."""
-    inputs = SolverInput(checked_table(similarity), constraints)
-    if rule != AUTO:
-        return solve_input(inputs, rule)
-    defaults = {"output": None, "time_limit": 10.0, "seed": 0, "repair": True}  # those of `solve`
-    return make_plan(inputs, order, AUTO, options=defaults)
 
 
 def _more_examples(sure: Confidence | None, found: Tried) -> list[str]:
@@ -278,7 +271,7 @@ def _regret(law: FittedLaw, order: Order, constraints: Constraints) -> float | N
 
 def _alternatives(law: FittedLaw, similarity: Floats, constraints: Constraints) -> tuple[Alternative, ...]:
     """What the paper's rules would choose, and what the law predicts of it."""
-    orders = [rule_order(similarity, rule, constraints) for rule in ALTERNATIVE_RULES]
+    orders = [rule_order(law, similarity, rule, constraints) for rule in ALTERNATIVE_RULES]
     known, outcomes = law.knowledge(np.array(orders)), law.outcome(np.array(orders)).tolist()
     importance = constraints.importance
     return tuple(

@@ -38,6 +38,10 @@ WIDEST = 0.9
 """An interval wider than this says nothing about d."""
 
 
+MOST_RETAINED = 0.999
+"""A learner that keeps all is the paper's theory, which needs a symmetric similarity."""
+
+
 class Retention(NamedTuple):
     """The retention of a learner and its 90 % interval.
 
@@ -174,8 +178,10 @@ def kept(
     """
     P = measured.losses.shape[2]
     found = retention_from_pairs(measured, seed=seed)
+    if found is not None:
+        found = found._replace(value=min(found.value, MOST_RETAINED))
     if given is not None:
-        real = checked_retention(given, P, names)
+        real = np.minimum(checked_retention(given, P, names), MOST_RETAINED)
         one = Retention(float(real.mean()), float(real.min()), float(real.max()), given=True)
         return Kept(real, np.full(P, found.value) if found else real, _sentence(one))
     known = found or Retention(PLAIN_RETENTION, 0.0, 1.0)

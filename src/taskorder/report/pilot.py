@@ -12,7 +12,7 @@ from taskorder.tables.reading import read_similarity
 
 
 def read_pilot(folder: Path) -> tuple[Plan, Floats]:
-    """The plan in a folder and its similarity matrix."""
+    """The plan in a folder and the table that it was made from: in older versions the similarity."""
     if not (folder / "plan.json").exists():
         fix = "The pilot is not finished: give the same command again." if (folder / "fits.sqlite").exists() else ""
         raise ValueError(
@@ -21,4 +21,6 @@ def read_pilot(folder: Path) -> tuple[Plan, Floats]:
     plan = open_input(str(folder / "plan.json")).plan()
     if plan is None:
         raise ValueError(f"`{folder / 'plan.json'}` must be a plan that `taskorder plan` wrote, got something else.")
+    if plan.prediction is not None:
+        return plan, read_similarity(folder / "transfer.csv")[0]
     return plan, clip_similarity(read_similarity(folder / "similarity.csv")[0])[0]

@@ -1,0 +1,325 @@
+"""Are plans from a pilot any good, and do they know it? Against the committed truth tables of real networks.
+
+    python benchmarks/planning.py pairs          what pairs and seeds add to a pilot (Fashion-MNIST 0-49, development)
+    python benchmarks/planning.py calibration    what plans say against what is true (Fashion-MNIST 0-49, development)
+    python benchmarks/planning.py test           the same on Fashion-MNIST 50-99, beside periphery-to-core
+    python benchmarks/planning.py tables         the same from pilots in the tables: one seed, no pairs, no training
+    python benchmarks/planning.py race           racing for the last places among 20 tasks
+
+The truth is reproduction/results/tables: all orders of every task set, learned on all the data, tested on test data.
+Pilots are trained here, on a CPU, with the network of the truth. `--data` names a folder with the files of
+Fashion-MNIST, where `taskorder data get fashion-mnist` has not downloaded them. A gain is the accuracy of the chosen
+order minus the mean over all orders, in points.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import itertools
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from common import header, save, show
+
+from taskorder.checks import Floats
+from taskorder.constraints import Constraints
+from taskorder.learners.orders import learn_orders
+from taskorder.learners.protocol import Score
+from taskorder.ordering.rules import typicality
+from taskorder.planning.choice import best_order
+from taskorder.planning.confidence import confidence, predicted
+from taskorder.planning.fitted_law import Pilot, fitted_law
+from taskorder.planning.measurements import Measurements
+from taskorder.planning.pilot import pilot_sample
+from taskorder.planning.plan import run_pilot
+from taskorder.planning.retention import kept
+from taskorder.stats import bootstrap_interval, mean_and_sem
+from taskorder.tables.loss_ratios import loss_ratios, similarity_from_loss_ratios
+from taskorder.task import Task
+from taskorder.theory.law import PLAIN_RETENTION
+
+TABLES = Path(__file__).parents[1] / "reproduction" / "results" / "tables"
+P = 5
+ORDERS = list(itertools.permutations(range(P)))
+FREE = Constraints.of(P)
+BINS = ((0.0, 0.65), (0.65, 0.75), (0.75, 0.85), (0.85, 1.01))
+"""Of the probability to beat a random order that a plan states."""
+SIZES = (30, 120, 300)
+"""Images a task in the pilots."""
+
+
+def read_tables(name: str, seed: int = 0) -> dict[int, dict[str, dict[tuple[int, ...], Floats]]]:
+    """By task set and table, after each prefix (or network): (3, P) accuracy, loss and chance."""
+    found: dict[int, dict[str, dict[tuple[int, ...], Any]]] = {}
+    with gzip.open(TABLES / f"{name}.csv.gz", "rt") as file:
+        for row in csv.DictReader(file):
+            if int(row["seed"]) != seed or not row["loss"]:
+                continue
+            prefix = tuple(map(int, row["network"].split("."))) if row["network"] else ()
+            cells = found.setdefault(int(row["set"]), {}).setdefault(row["table"], {}).setdefault(prefix, {})
+            cells[int(row["task"])] = [float(row[key]) for key in ("accuracy", "loss", "chance")]
+    return {
+        number: {table: {prefix: np.array([cells[t] for t in sorted(cells)]).T for prefix, cells in rows.items()}
+                 for table, rows in tables.items()}
+        for number, tables in found.items()
+    }  # fmt: skip
+
+
+def final_accuracies(orders: Mapping[tuple[int, ...], Floats]) -> Floats:
+    """(120, P) accuracy of every task after each of the orders."""
+    return np.array([orders[order][0] for order in ORDERS])
+
+
+def outcome(pilot: Pilot, truth: Floats, draws: int) -> dict[str, Any]:
+    """What a plan says of the order that it chooses, and what is true of it."""
+    law = fitted_law(pilot)
+    order = best_order(law, FREE)
+    accuracy = truth.mean(axis=1)
+    own, tasks = float(accuracy[ORDERS.index(order)]), truth[ORDERS.index(order)]
+    sure = confidence(pilot, lambda law, part: best_order(law, FREE), order, FREE, draws=draws)
+    said = predicted(pilot, order, FREE, draws=draws)
+    assert said.low is not None
+    assert said.high is not None
+    low, high = np.array(said.tasks_low), np.array(said.tasks_high)
+    return {
+        "said": sure.beats_random, "true": float((accuracy < own).mean() + (accuracy == own).mean() / 2),
+        "said gain": 100 * sure.gain, "gain": 100 * (own - accuracy.mean()),
+        "gain inside": sure.gain_low <= own - accuracy.mean() <= sure.gain_high,
+        "said accuracy": 100 * said.mean, "accuracy": 100 * own, "accuracy inside": said.low <= own <= said.high,
+        "tasks inside": float(((low <= tasks) & (tasks <= high)).mean()),
+        "r": float(np.corrcoef(law.score(np.array(ORDERS)), accuracy)[0, 1]), "verdict": sure.verdict,
+    }  # fmt: skip
+
+
+def in_bins(title: str, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Said against true, for all plans, in bins and by verdict."""
+    groups = {"all": list(rows)}
+    groups |= {f"{low:.2f}-{min(high, 1):.2f}": [r for r in rows if low <= r["said"] < high] for low, high in BINS}
+    groups |= {
+        verdict: [r for r in rows if r["verdict"] == verdict] for verdict in sorted({r["verdict"] for r in rows})
+    }
+    table = []
+    for name, some in groups.items():
+        if some:
+            means = {key: float(np.mean([r[key] for r in some])) for key in some[0] if key != "verdict"}
+            error = float(mean_and_sem([r["true"] for r in some])[1])
+            table.append({"plans": name, "sets": len(some), **means, "+- true": error})
+    show(title, table)
+    return table
+
+
+def fashion(args: argparse.Namespace) -> Any:
+    """The data set and the learner of the truth."""
+    from taskorder.datasets import load
+    from taskorder.datasets.idx import read_fashion_mnist
+    from taskorder.engine.compiled import keep_compiled
+    from taskorder.engine.train import Recipe
+    from taskorder.learners.jax import JaxLearner
+    from taskorder.runs.training import network
+
+    keep_compiled()
+    data = read_fashion_mnist(Path(args.data)) if args.data else load("fashion-mnist")
+    return data, JaxLearner(network("mlp", data.train_inputs.shape[1:], 2), Recipe(5))
+
+
+def set_tasks(data: Any, number: int) -> list[Task]:
+    """The tasks of a task set of the truth, on all training data."""
+    from taskorder.datasets.class_tasks import lookup_table, task_indices
+    from taskorder.runs.training import task_set
+
+    drawn = task_set(data, {"num_tasks": P, "classes_per_task": 2}, number)
+    tasks = []
+    for name, task in zip(drawn.names, drawn.tasks, strict=True):
+        chosen = task_indices(data.train_labels, task)
+        labels = lookup_table(task, data.num_classes)[data.train_labels[chosen]]
+        tasks.append(Task(name, data.train_inputs[chosen], labels))
+    return tasks
+
+
+def trained_pilot(data: Any, learner: Any, number: int, size: int, seeds: Sequence[int] = (0, 1, 2)) -> Measurements:
+    """Every task alone and all pairs, on a sample."""
+    sample = pilot_sample(set_tasks(data, number), size, 0, keep_eval=False)
+    sequences = [*((k,) for k in range(P)), *itertools.permutations(range(P), 2)]
+    return Measurements.from_scores(learn_orders(learner, sample, sequences, seeds, examples=True), np.full(P, 0.5))
+
+
+def as_pilot(measured: Measurements, size: int, full: int = 12_000) -> Pilot:
+    """What `plan` makes of it."""
+    keeps = kept(measured, np.full(P, full), np.full(P, size))
+    return Pilot(measured, keeps.real, keeps.on_sample)
+
+
+def pairs(args: argparse.Namespace) -> dict[str, Any]:
+    """What more seeds, the retention of the sample and the pairs add to tasks alone."""
+    truth = read_tables("fashion-mnist")
+    data, learner = fashion(args)
+    table = []
+    for size in SIZES:
+        found: dict[str, list[tuple[float, float]]] = {}
+        for number in range(args.sets):
+            measured = trained_pilot(data, learner, number, size)
+            accuracy = 100 * final_accuracies(truth[number]["orders"]).mean(axis=1)
+            pilot = as_pilot(measured, size)
+            plain = np.full(P, PLAIN_RETENTION)
+            one = as_pilot(trained_pilot(data, learner, number, size, (0,)), size)
+            variants = {
+                "tasks alone, retention 0.13": pilot._replace(retention=plain, carried=0.0),
+                "tasks alone, one seed": one._replace(retention=plain, carried=0.0),
+                "retention of the pilot's pairs, as it is": pilot._replace(retention=pilot.on_sample, carried=0.0),
+                "the same for the steps of the real run": pilot._replace(carried=0.0),
+                **{f"and {share:g} of what pairs add": pilot._replace(carried=share) for share in (0.25, 0.5, 1.0)},
+            }
+            for name, variant in variants.items():
+                scores = fitted_law(variant).score(np.array(ORDERS))
+                gain = float(accuracy[scores.argmax()] - accuracy.mean())
+                found.setdefault(name, []).append((gain, float(np.corrcoef(scores, accuracy)[0, 1])))
+            similarity = _similarity(measured)
+            late = typicality(similarity)[np.array(ORDERS)] @ np.arange(1, P + 1)
+            found.setdefault("periphery-to-core", []).append(
+                (float(accuracy[late.argmax()] - accuracy.mean()), float(np.corrcoef(late, accuracy)[0, 1]))
+            )
+            print(f"{size} images, set {number}", file=sys.stderr, flush=True)
+        for name, values in found.items():
+            gain, error = mean_and_sem(values)
+            table.append({"images": size, "plan": name, "sets": len(values), "gain": float(gain[0]),
+                          "+-": float(error[0]), "mean r": float(gain[1])})  # fmt: skip
+    show("gain over the mean order, in points, and correlation with the true accuracy of all orders", table)
+    return {"pairs": table}
+
+
+def _similarity(measured: Measurements) -> Floats:
+    alone = [measured.sequences.index((k,)) for k in range(P)]
+    tables = zip(measured.losses[:, alone], measured.chance[:, alone], strict=True)
+    return np.asarray(np.mean([similarity_from_loss_ratios(loss_ratios(*pair)) for pair in tables], axis=0))
+
+
+def calibration(args: argparse.Namespace, first: int = 0) -> dict[str, Any]:
+    """What plans say of their orders against the truth, from pilots of three sizes."""
+    truth = read_tables("fashion-mnist")
+    data, learner = fashion(args)
+    sections, every = {}, []
+    for size in SIZES:
+        rows = []
+        for number in range(first, first + args.sets):
+            measured = trained_pilot(data, learner, number, size)
+            row = outcome(as_pilot(measured, size), final_accuracies(truth[number]["orders"]), args.draws)
+            accuracy = 100 * final_accuracies(truth[number]["orders"]).mean(axis=1)
+            late = typicality(_similarity(measured))[np.array(ORDERS)] @ np.arange(1, P + 1)
+            rows.append({**row, "periphery-to-core": float(accuracy[late.argmax()] - accuracy.mean())})
+            print(f"{size} images, set {number}", file=sys.stderr, flush=True)
+        name = f"fashion-mnist {first}-{first + args.sets - 1}, {size} images a task"
+        sections[name] = in_bins(name, rows)
+        lead = np.array([row["gain"] - row["periphery-to-core"] for row in rows])
+        low, high = bootstrap_interval(lead, lambda x: x.mean(axis=1))
+        print(f"lead over periphery-to-core: {lead.mean():.2f} [{low:.2f}, {high:.2f}] points")
+        every += rows
+    name = f"fashion-mnist {first}-{first + args.sets - 1}, all sizes"
+    return {**sections, name: in_bins(name, every)}
+
+
+def frozen_test(args: argparse.Namespace) -> dict[str, Any]:
+    """The same on task sets that played no part in setting anything."""
+    return calibration(args, first=50)
+
+
+def tables(args: argparse.Namespace) -> dict[str, Any]:
+    """From single tables of pilots, whose examples are drawn again: binomial answers, losses with the same noise."""
+    sections = {}
+    for name, full in (("fashion-mnist", 12_000), ("cifar10", 10_000), ("cifar100-p5", 1000)):
+        for share, label in ((0.01, "1%"), (0.1, "10%")):
+            size, rows = round(full * share), []
+            for number, found in sorted(read_tables(name).items()):
+                if label in found and len(found["orders"]) >= len(ORDERS):
+                    pilot = Pilot(_examples(found[label], size, number), np.full(P, 0.13), np.full(P, 0.13), 0.0)
+                    rows.append(outcome(pilot, final_accuracies(found["orders"]), args.draws))
+            if rows:
+                title = f"{name}, {size} images a task, one seed, tasks alone"
+                sections[title] = in_bins(title, rows)
+    return sections
+
+
+def _examples(table: Mapping[tuple[int, ...], Floats], size: int, seed: int) -> Measurements:
+    """Examples that have the accuracy and the mean loss of a table of which only these are known.
+
+    Right answers cost nothing and wrong ones the rest: the noisiest examples with these means.
+    """
+    rng, scores = np.random.default_rng(seed), {}
+    for prefix, (accuracy, loss, chance) in table.items():
+        each = []
+        for right_share, mean, guess in zip(accuracy, loss, chance, strict=True):
+            right = np.zeros(size)
+            right[: round(right_share * size)] = 1
+            right = rng.permutation(right)
+            wrong = 1 - right
+            losses = mean * (wrong / wrong.mean() if wrong.any() else np.ones(size))
+            examples = np.stack([losses, np.full(size, guess), right])
+            each.append(Score(*examples.mean(axis=1).tolist(), examples))
+        scores[prefix] = tuple(each)
+    return Measurements.from_scores([scores], np.full(P, 0.5))
+
+
+def race(args: argparse.Namespace) -> dict[str, Any]:
+    """Twenty tasks of two classes of clothes, 1,000 images each: budgets against orders that were really learned."""
+    data, learner = fashion(args)
+    budgets = ("0.06 runs", "0.12 runs", "0.25 runs", "0.5 runs")
+    found: dict[str, list[tuple[float, float]]] = {}
+    for number in range(args.races):
+        rng = np.random.default_rng(number)
+        couples = rng.permutation(list(itertools.combinations(range(10), 2)))[:20]
+        tasks = []
+        for low, high in rng.permuted(couples, axis=1).tolist():
+            rows = np.concatenate([rng.choice(np.flatnonzero(data.train_labels == c), 500, False) for c in (low, high)])
+            tests = np.flatnonzero(np.isin(data.test_labels, (low, high)))[:400]
+            tasks.append(Task(f"{low} or {high}", data.train_inputs[rows], data.train_labels[rows] == high,
+                              data.test_inputs[tests], data.test_labels[tests] == high))  # fmt: skip
+        plans = {budget: run_pilot(tasks, learner, budget=budget, draws=0).plan for budget in budgets}
+        for size in (30, 100, 300):
+            plans[f"{size} images, one seed"] = run_pilot(tasks, learner, size, seeds=1, budget=60, draws=0).plan
+        plans["all images, tasks alone"] = run_pilot(tasks, learner, 1.0, seeds=1, budget=20, draws=0).plan
+        orders = [rng.permutation(20).tolist() for _ in range(args.random_orders)]
+        chosen = [list(plan.order) for plan in plans.values()]
+        (scores,) = learn_orders(learner, tasks, [*orders, *chosen], (7,))
+        accuracy = {order: np.mean([one.accuracy for one in scores[order]]) for order in map(tuple, [*orders, *chosen])}
+        random = np.array([accuracy[tuple(order)] for order in orders])
+        for name, plan in plans.items():
+            assert plan.prediction is not None
+            gain = 100 * float(accuracy[plan.order] - random.mean())
+            found.setdefault(name, []).append((gain, plan.prediction.cost or 0.0))
+        found.setdefault(f"best of {len(orders)} random", []).append((100 * float(random.max() - random.mean()), 0.0))
+        print(f"race {number}: {found}", file=sys.stderr, flush=True)
+    table = []
+    for name, rows in found.items():
+        (gain, cost), error = np.mean(rows, axis=0).tolist(), float(mean_and_sem(rows)[1][0])
+        table.append({"plan": name, "sets": len(rows), "gain": gain, "+-": error, "cost": cost})
+    show("20 tasks: gain over the mean random order, in points, and cost in training runs", table)
+    return {"race": table}
+
+
+SECTIONS = {"pairs": pairs, "calibration": calibration, "test": frozen_test, "tables": tables, "race": race}
+
+
+def main() -> None:
+    """One section."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("section", choices=SECTIONS)
+    parser.add_argument("--data", help="folder with the files of Fashion-MNIST")
+    parser.add_argument("--sets", type=int, default=50)
+    parser.add_argument("--draws", type=int, default=60, help="resamples for each plan")
+    parser.add_argument("--races", type=int, default=3, help="task sets of 20 tasks")
+    parser.add_argument("--random-orders", type=int, default=16)
+    parser.add_argument("--save", action="store_true", help="keep the tables in benchmarks/results/planning.json")
+    args = parser.parse_args()
+    print(json.dumps(header()))
+    results = SECTIONS[args.section](args)
+    if args.save:
+        save("planning", results)
+
+
+if __name__ == "__main__":
+    main()
