@@ -199,7 +199,7 @@ def test_numbers_of_the_readme_are_those_of_the_law():
     for (_, law, closed, *points), name in zip(rows, sets, strict=True):
         r2 = re.search(rf"than the closed form; {re.escape(name)} \| ours \| r\^2 ([\d.]+) and ([\d.]+):", page)
         assert [float(law), float(closed)] == [float(part) for part in r2.groups()]
-        rivals = ("the row-sum sort", "periphery-to-core", "the closed form")
+        rivals = ("row-sums", "periphery-to-core", "the closed form")
         for shown, rival in zip(points[1:], rivals, strict=True):
             earned = re.search(
                 rf"above that of {rival}; {re.escape(name)} \|.*?; ([+-][\d.]+) and ([+-][\d.]+) points above", page
