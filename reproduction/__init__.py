@@ -38,13 +38,16 @@ FIGURES = {
     "training-choices": ("training_choices", "other batch sizes, optimizers and epochs"),
     "law": ("law", "the law of retention among all orders of image tasks"),
     "retention": ("retention", "what sets how much a network keeps"),
+    "many-tasks": ("many_tasks", "10 and 20 image tasks: the law and the rules"),
     "early-stopping": ("early_stopping", "training that ends before convergence"),
     "finite-size": ("finite_size", "the closed form at finite size"),
     "rules-at-scale": ("rules_at_scale", "the rules from 3 to 200 tasks"),
 }
 """By name, the module in `reproduction.figures` and what it shows: the paper's figures, then our own questions."""
 NAMES = tuple(FIGURES)
-IMAGES = ("fig1c", "fig5", "fig7", "fig9", "fig10", "truth", "noise-ceiling", "training-choices", "retention")
+IMAGES = (
+    "fig1c", "fig5", "fig7", "fig9", "fig10", "truth", "noise-ceiling", "training-choices", "retention", "many-tasks",
+)  # fmt: skip
 """Figures that train image networks, hours of a GPU; their `figure` takes None for results that are missing."""
 
 

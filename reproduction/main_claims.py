@@ -283,6 +283,30 @@ QUESTIONS = (
         quantity="rank correlation",
     ),
     Row(
+        "Is the order of the law above the mean order of many image tasks?",
+        "many-tasks",
+        ("The order of the law is above the mean",),
+        POINTS,
+    ),
+    Row(
+        "Is it above sorting them by row sums?",
+        "many-tasks",
+        ("The order of the law is above that of sorting",),
+        POINTS,
+    ),
+    Row(
+        "Is it above periphery-to-core there?",
+        "many-tasks",
+        ("The order of the law is above that of periphery",),
+        POINTS,
+    ),
+    Row(
+        "Is the closed-form optimum above the mean order of many image tasks?",
+        "many-tasks",
+        ("The order of optimal is above the mean",),
+        POINTS,
+    ),
+    Row(
         "Is the rule reversed after short training?",
         "early-stopping",
         ("For positive similarities",),

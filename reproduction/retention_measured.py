@@ -56,7 +56,7 @@ PARTS = {
 class Config:
     """Settings: task sets of each cell, of tasks of different sizes, and of the runs in all orders (0: none)."""
 
-    num_sets: int = 8
+    num_sets: int = 16
     uneven_sets: int = 12
     order_sets: int = 30
     uneven: float = 30.0

@@ -12,7 +12,7 @@ import numpy as np
 from reproduction.claims import Claim, Verdict, inside
 from reproduction.image_claims import Number, mean_number
 from reproduction.retention_fit import TERMS, Fit, Point, fit, number, retention, set_weights
-from reproduction.retention_measured import OTHERS, PARTS, Measured
+from reproduction.retention_measured import FASHION_IMAGES, OTHERS, PARTS, Measured
 from reproduction.retention_pairs import Cell
 from reproduction.retention_uneven import EACH, LAST, MEASURES, ONE
 from taskorder.checks import Floats
@@ -38,7 +38,9 @@ def claims(found: Measured) -> tuple[Claim, ...]:
 def notes(found: Measured) -> tuple[str, ...]:
     """What the numbers stand on."""
     sets = f"{found.count} task sets with two seeds for each cell"
-    uneven = f"{len(found.uneven)} task sets of uneven tasks"
+    largest = found.config.fraction * FASHION_IMAGES
+    images = f"{largest / found.config.uneven:.0f} to {largest:,.0f} images"
+    uneven = f"{len(found.uneven)} task sets of uneven tasks ({images})"
     forms = ""
     if found.cells:
         odds, power = (_base_fit(found, logarithm=logarithm).residual for logarithm in (False, True))
