@@ -50,15 +50,19 @@ def _answer(numbers: PlanNumbers, names: Sequence[str]) -> Html:
         return html("Nothing is left to learn: every task has been learned already.")
     if len(names) == 1:
         return html("There is only one task, {}: nothing to put in order.", task(names[0]))
-    what = f"a final error of {number(plan.value)}"
+    what = f"a {'score' if plan.objective == 'score' else 'final error'} of {number(plan.value)}"
     if numbers.around is not None:
-        what += f", {_against_random(plan.value, numbers.around.comparison.random_mean)}"
+        mean = numbers.around.comparison.random_mean
+        against = _score_against_random if plan.objective == "score" else _against_random
+        what += f", {against(plan.value, mean)}"
     if plan.rule == "auto":
         return html("Learn {}.{}", sentence_order(plan.order, names), _piloted(plan))
     rival = _better_rival(numbers)
     but = f" The rule {rival.rule} does better here: {number(rival.value)}." if rival is not None else ""
-    words = "Learn {}: the closed form predicts {}; {}.{}{}"
-    return html(words, sentence_order(plan.order, names), what, _proof(numbers), but, _piloted(plan))
+    model = "law of retention" if plan.objective == "score" else "closed form"
+    keeps = f" The learner {plan.keeps}." if plan.objective == "score" else ""
+    words = "Learn {}: the {} predicts {}; {}.{}{}{}"
+    return html(words, sentence_order(plan.order, names), model, what, _proof(numbers), but, keeps, _piloted(plan))
 
 
 def _piloted(plan: Plan) -> str:
@@ -73,11 +77,12 @@ def _piloted(plan: Plan) -> str:
 
 
 def _better_rival(numbers: PlanNumbers) -> RuleScore | None:
-    """The best rule, where it has less error than the plan; a rule that does not minimize it, or a search cut short."""
+    """The best rule, where it is better than the plan: its rule does not optimize, or its search was cut short."""
     if numbers.around is None or numbers.plan.rule in ("worst", "auto", "rehearsal"):
         return None
-    best, error = numbers.around.comparison.scores[0], numbers.plan.value
-    return best if best.value < error * (1 - 1e-6) - 1e-12 else None
+    best, value = numbers.around.comparison.scores[0], numbers.plan.value
+    lead = best.value - value if numbers.plan.objective == "score" else value - best.value
+    return best if lead > 1e-6 * abs(value) + 1e-12 else None
 
 
 def _against_random(error: float, mean: float) -> str:
@@ -93,6 +98,17 @@ def _against_random(error: float, mean: float) -> str:
     return f"{percent(abs(error - mean) / mean)} {'less' if error < mean else 'more'} than a random order on average"
 
 
+def _score_against_random(score: float, mean: float) -> str:
+    """How a score compares with the mean of random orders.
+
+    >>> _score_against_random(0.75, 0.5), _score_against_random(0.5, 0.5)
+    ('0.25 more than a random order on average', 'the same as a random order')
+    """
+    if abs(score - mean) < 5e-4:
+        return "the same as a random order"
+    return f"{number(abs(score - mean))} {'more' if score > mean else 'less'} than a random order on average"
+
+
 def _proof(numbers: PlanNumbers) -> str:
     plan = numbers.plan
     extreme = "worse" if plan.rule == "worst" else "better"
@@ -101,23 +117,32 @@ def _proof(numbers: PlanNumbers) -> str:
     if plan.bound is not None:
         return f"no allowed order is {extreme} by more than {percent(plan.gap or 0.0)}"
     if plan.rule in ("auto", "rehearsal"):
-        return "it was chosen by what the pilot measured, not for this error"
+        return f"it was chosen by what the pilot measured, not for this {plan.objective}"
     if plan.rule in ("optimal", "worst"):
         return (
             "it is the best order found, without a proof" if plan.rule == "optimal" else "it is the worst order found"
         )
-    return f"it follows the rule {plan.rule}, which does not minimize the error"
+    return f"it follows the rule {plan.rule}, which does not optimize the {plan.objective}"
 
 
 def _facts(numbers: PlanNumbers) -> list[Fact]:
     plan, around = numbers.plan, numbers.around
-    total = "weighted sum" if plan.options.get("weights") else "sum"
-    detail = f"{total} over {counted(len(plan.names), 'task')}; {number(float(numbers.totals[0]))} at the start"
-    facts = [Fact("Final error", number(plan.value), detail)]
+    weighted = "weighted " if plan.options.get("weights") else ""
+    tasks = counted(len(plan.names), "task")
+    if plan.objective == "score":
+        detail = f"{weighted}mean knowledge of {tasks} at the end: 0 is chance, 1 is perfect"
+        facts = [Fact("Predicted score", number(plan.value), detail)]
+        facts.append(Fact("Retention", percent(plan.retention), "of its knowledge kept when the next task is learned"))
+    else:
+        detail = f"{weighted}sum over {tasks}; {number(float(numbers.totals[0]))} at the start"
+        facts = [Fact("Final error", number(plan.value), detail)]
     if around is not None:
         mean = around.comparison.random_mean
-        ratio = f"{plan.value / mean:.2g} \N{MULTIPLICATION SIGN}" if mean > 0 else "the same"
-        facts.append(Fact("Against random", ratio, f"the mean {number(mean)} of {around.which}"))
+        if plan.objective == "score":
+            lead = f"{plan.value - mean:+.4f}".replace("-", "\N{MINUS SIGN}")
+        else:
+            lead = f"{plan.value / mean:.2g} \N{MULTIPLICATION SIGN}" if mean > 0 else "the same"
+        facts.append(Fact("Against random", lead, f"the mean {number(mean)} of {around.which}"))
         facts.append(Fact("Better orders", percent(around.share_better(plan.value)), f"of {around.which}"))
     if plan.proven:
         facts.append(Fact("Proof", "proven", f"no allowed order is {'worse' if plan.rule == 'worst' else 'better'}"))
@@ -139,12 +164,18 @@ def _confidence(numbers: PlanNumbers) -> list[str]:
         lines.append(f"The random orders: {around.which}; their mean is {spread}.")
     if plan.confidence is not None:
         lines.append(f"The pilot: {plan.confidence.verdict}; {gain_text(plan.confidence)}.")
-    lines.append("The similarities are taken as exact: an error in them is not part of the predicted errors.")
+    scored = plan.objective == "score"
+    if plan.proven:
+        lines.append("A proof is a proof about the model.")
+    lines.append(f"The table is taken as exact: an error in it is not part of the predicted {plan.objective}.")
     if plan.regret is not None:
-        lines.append(f"Had no task been learned yet, the best order would end with {number(plan.regret)} less error.")
+        better = f"{number(plan.regret)} more score" if scored else f"{number(plan.regret)} less error"
+        lines.append(f"Had no task been learned yet, the best order would end with {better}.")
     lines.append(
-        "The errors are those of the closed form for linear learners trained to convergence. They rank orders; they "
-        "are not the error of your network."
+        f"The model is the law of retention, on this table: {plan.table}. The learner {plan.keeps}."
+        if scored
+        else "The errors are those of the closed form for linear learners trained to convergence. They rank orders; "
+        "they are not the error of your network."
     )
     return lines if plan.order else lines[-2:]
 
