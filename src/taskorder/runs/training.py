@@ -110,7 +110,7 @@ def run_batch(batch: Sequence[RunSpec], report: Any = None, data: Dataset | None
     measured = measure(data, sets, curricula, train, test, net, recipe, samples, uneven=uneven, **options)
     chosen: list[list[Prefix]] = [[] for _ in batch]
     if WITH_RULES in settings["orders"]:
-        chosen = [rule_orders(tables) for tables in measured]
+        chosen = [orders_by_rules(tables) for tables in measured]
     if settings["orders"].endswith(WITH_LAW):
         counts = {
             name: np.asarray(task_pool(data, sets, share=share, most=most, uneven=uneven, inputs=train.inputs).counts)
@@ -118,7 +118,7 @@ def run_batch(batch: Sequence[RunSpec], report: Any = None, data: Dataset | None
         }
         for place, tables in enumerate(measured):
             sizes = {name: count[P * place : P * (place + 1)] for name, count in counts.items()}
-            chosen[place] += law_orders(tables, settings["classes_per_task"], sizes)
+            chosen[place] += orders_by_law(tables, settings["classes_per_task"], sizes)
     curricula = [
         replace(curriculum, orders=tuple(dict.fromkeys([*curriculum.orders, *more])))
         for curriculum, more in zip(curricula, chosen, strict=True)
@@ -144,7 +144,7 @@ def _result(tasks: TaskSet, orders: Sequence[Prefix], outcome: Outcome) -> dict[
     return {"task_set": tasks.to_dict(), "beginnings": [".".join(map(str, prefix)) for prefix in rows], **tables}
 
 
-def rule_orders(tables: Tables) -> list[Prefix]:
+def orders_by_rules(tables: Tables) -> list[Prefix]:
     """The orders that the rules choose by any of the measured similarities."""
     chosen: list[Prefix] = []
     for measured in tables.values():
@@ -158,7 +158,7 @@ def rule_orders(tables: Tables) -> list[Prefix]:
     return chosen
 
 
-def law_orders(tables: Tables, num_classes: int, sizes: Mapping[str, Ints]) -> list[Prefix]:
+def orders_by_law(tables: Tables, num_classes: int, sizes: Mapping[str, Ints]) -> list[Prefix]:
     """The orders that the law of retention, and sorting by row sums, choose by any of the measured transfer tables.
 
     sizes: of the tables from samples, the examples of each task; the law also chooses by their shrunken tables.
