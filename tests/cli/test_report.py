@@ -83,7 +83,8 @@ def test_options_are_those_of_plan(capsys):
 
 def test_output_similarity_visits_and_learned():
     write_similarity("out.csv", TABLE, NAMES)
-    assert main(["report", "table.csv", "--output-similarity", "out.csv", "--visits", "5", "--learned", "cats"]) == 0
+    assert main(["report", "table.csv", "--output-similarity", "out.csv", "--visits", "5", "--learned", "cats",
+                 "--retention", "1"]) == 0  # fmt: skip
     found = numbers_in()["plan"]
     assert found["options"]["output"] == TABLE.tolist()
     assert len(found["order"]) == 5
@@ -93,6 +94,8 @@ def test_transfer_tables():
     ratios = (1 - TABLE) ** 2
     write_similarity("ratios.csv", ratios, NAMES)
     assert main(["report", "ratios.csv", "--ratios"]) == 0
+    np.testing.assert_allclose(numbers_in()["similarity"], 1 - ratios, atol=1e-12)  # knowledge
+    assert main(["report", "ratios.csv", "--ratios", "--retention", "1"]) == 0
     found = numbers_in()
     np.testing.assert_allclose(found["similarity"], TABLE, atol=1e-12)
     assert any("loss ratios" in note for note in found["plan"]["notes"])
@@ -109,7 +112,9 @@ def test_a_plan_with_and_without_its_matrix(capsys):
         assert alone["plan"] == whole["plan"] == json.load(file)
     assert "comparison" not in alone
     capsys.readouterr()
-    assert whole["comparison"] == printed(capsys, "compare", "table.csv", "--weights", "dogs=3")
+    compared = printed(capsys, "compare", "table.csv", "--weights", "dogs=3")
+    # a page is about one learner; `compare` also looks at others
+    assert whole["comparison"] == {**compared, "at_retention": [], "best_orders": []}
     capsys.readouterr()
     write_similarity("other.csv", TABLE**2, NAMES)
     assert "another digest" in refused(capsys, "plan.json", "--similarity", "other.csv")
@@ -118,9 +123,10 @@ def test_a_plan_with_and_without_its_matrix(capsys):
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("order", [9, 1, 2, 3, 4]), ("order", "ABCDE"), ("error_path", [[1.0]]), ("names", [1, 2, 3, 4, 5]),
+    [("order", [9, 1, 2, 3, 4]), ("order", "ABCDE"), ("knowledge_path", [[1.0]]), ("names", [1, 2, 3, 4, 5]),
      ("error", "x"), ("seconds", "x"), ("task_errors", None), ("options", []), ("options", {"learned": ["nobody"]}),
-     ("options", {"weights": [1]}), ("error_path", "x"), ("error", float("nan"))],
+     ("options", {"weights": [1]}), ("error_path", "x"), ("error", float("nan")),
+     ("knowledge", []), ("score", None), ("objective", "x")],
 )  # fmt: skip
 def test_a_plan_that_was_tampered_with_is_refused(capsys, key, value):
     assert main(["solve", "table.csv", "--json"]) == 0

@@ -99,7 +99,7 @@ def test_numbers_in_the_page_are_those_of_the_json(make_page):
     for value in (numbers.plan.error, *numbers.plan.task_errors, *numbers.totals.tolist()):
         assert value in shown
     for score in numbers.around.comparison.scores:
-        assert score.error in shown
+        assert score.value in shown
     cells = np.array(embedded(text, "charts")["similarity-0"]["values"])
     wanted = numbers.around.similarity[np.ix_(numbers.plan.order, numbers.plan.order)]
     np.testing.assert_allclose(cells, wanted, rtol=1e-3)
@@ -166,7 +166,7 @@ def test_colors_stand_out_from_dark_paper():
 def test_a_better_rival_is_named_in_the_answer(make_page):
     text, numbers = make_page(6, rule="min-path")
     best = numbers.around.comparison.scores[0]
-    assert f"The rule {best.rule} does better here: {best.error:.4g}." in text
+    assert f"The rule {best.rule} does better here: {best.value:.4g}." in text
     assert "does better here" not in make_page(6)[0]
     assert "does better here" not in make_page(6, rule="worst")[0]
 

@@ -109,7 +109,7 @@ def create_app(
         return SearchResponse(searches, searches.begin(), partial(plans.plan_by_rule, body))
 
     async def rules(request: Request) -> Response:
-        orders = await _beside(request, plans.rule_orders, await _object(request), lambda *_: searches.closing)
+        orders = await _beside(request, plans.ranked_orders, await _object(request), lambda *_: searches.closing)
         return JSONResponse(orders)
 
     async def stop(request: Request) -> Response:

@@ -86,7 +86,7 @@ def plan_by_rule(body: Payload, watch: Watch | None = None) -> Plan:
     return plan_of_order({**body, "order": order})
 
 
-def rule_orders(body: Payload, watch: Watch | None = None) -> dict[str, tuple[int, ...]]:
+def ranked_orders(body: Payload, watch: Watch | None = None) -> dict[str, tuple[int, ...]]:
     """The orders of the rules that the page ranks while its slider moves."""
     inputs_of(body)
     orders = {}

@@ -145,7 +145,10 @@ def _fits(plan: Plan) -> bool:
         orders += plan.confidence.as_good
     try:
         fits = P == len(plan.task_errors) > 0
-        path = plan.knowledge_path if plan.objective == "score" else plan.error_path
+        scored = plan.objective == "score"
+        fits = fits and (scored or plan.objective == "error")
+        fits = fits and (not scored or (plan.score is not None and len(plan.knowledge) == P))
+        path = plan.knowledge_path if scored else plan.error_path
         fits = fits and len(path) == V + 1 and all(len(row) == P for row in path)
         fits = fits and all(0 <= task < P for task in plan.order)
         fits = fits and (plan.prediction is None or len(plan.prediction.tasks) == P)
