@@ -291,7 +291,10 @@ class Plan:
             If a key is missing or unknown or a value does not have its type; says where.
         """
         try:
-            plan = typed(cls, json.loads(text))
+            values = json.loads(text)
+            if isinstance(values, dict) and "lower_bound" in values:  # what `bound` was called
+                values["bound"] = values.pop("lower_bound")
+            plan = typed(cls, values)
         except Misfit as problem:
             raise ValueError(f"`text` must be JSON written by Plan.to_json, got {problem}.") from None
         except (ValueError, RecursionError) as problem:

@@ -39,6 +39,8 @@ def test_a_plan_from_before_pilots_can_still_be_read():
     added = ("expected", "regret", "confidence", "prediction", "warnings", "alternatives")
     old = {key: value for key, value in whole.items() if key not in added}
     assert Plan.from_json(json.dumps(old)) == Plan.from_json(json.dumps(whole))
+    renamed = {**{key: value for key, value in old.items() if key != "bound"}, "lower_bound": old["bound"]}
+    assert Plan.from_json(json.dumps(renamed)) == Plan.from_json(json.dumps(whole))
     with pytest.raises(ValueError, match="got an unknown key 'odd' at the top"):
         Plan.from_json(json.dumps({**old, "odd": 1}))
     with pytest.raises(ValueError, match=r"got an unknown key 'odd' at warnings\[0\]"):
