@@ -36,8 +36,8 @@ def main(folder: Path) -> None:
         server.terminate()
         server.wait()
     page_file.unlink()
-    for name in ("report", "explorer"):  # few colors: a third of the size
-        picture = Image.open(folder / f"{name}.png").convert("RGB").quantize(256, Image.Quantize.FASTOCTREE)
+    for name in ("report", "explorer"):
+        picture = Image.open(folder / f"{name}.png").convert("RGB")
         picture.save(folder / f"{name}.png", optimize=True)
 
 

@@ -27,7 +27,7 @@ def test_a_plan_by_score_speaks_of_knowledge(table, matrix):
     assert "The learner keeps 13 % of what it knew when the next task is learned." in page.answer
     facts = {fact.label: fact.value for fact in page.facts}
     assert facts["Predicted score"] == f"{plan.score:.4g}"
-    assert facts["Retention"] == "13 %"
+    assert facts["Proof"] == "proven"
     assert "A proof is a proof about the model." in page.confidence
     assert not re.search(r"final error|closed form|least error|\d % (less|more) than", text)
 

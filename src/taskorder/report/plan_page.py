@@ -132,7 +132,6 @@ def _facts(numbers: PlanNumbers) -> list[Fact]:
     if plan.objective == "score":
         detail = f"{weighted}mean knowledge of {tasks} at the end: 0 is chance, 1 is perfect"
         facts = [Fact("Predicted score", number(plan.value), detail)]
-        facts.append(Fact("Retention", percent(plan.retention), "of its knowledge kept when the next task is learned"))
     else:
         detail = f"{weighted}sum over {tasks}; {number(float(numbers.totals[0]))} at the start"
         facts = [Fact("Final error", number(plan.value), detail)]
@@ -145,7 +144,13 @@ def _facts(numbers: PlanNumbers) -> list[Fact]:
         facts.append(Fact("Against random", lead, f"the mean {number(mean)} of {around.which}"))
         facts.append(Fact("Better orders", percent(around.share_better(plan.value)), f"of {around.which}"))
     if plan.proven:
-        facts.append(Fact("Proof", "proven", f"no allowed order is {'worse' if plan.rule == 'worst' else 'better'}"))
+        facts.append(
+            Fact(
+                "Proof",
+                "proven",
+                f"about the model: no allowed order is {'worse' if plan.rule == 'worst' else 'better'}",
+            )
+        )
     elif plan.gap is not None:
         facts.append(Fact("Gap", percent(plan.gap), f"to the bound {number(plan.bound or 0.0)}"))
     elif plan.rule not in ("auto", "rehearsal"):
