@@ -7,8 +7,7 @@ A task that comes first is visited at its residual, v_j = r_j; after the last on
 import numpy as np
 import pytest
 
-from taskorder.ordering.kernels.bound import NEVER, price_children, row_bound
-from taskorder.ordering.kernels.simd import padded
+from taskorder.ordering.kernels.bound import NEVER, price_children, row_bound, scratch
 
 LAM = 0.8
 
@@ -29,33 +28,24 @@ def least(K, b, a=None, value=0.0):
     return found if a is None else found + (value - a @ v) ** 2 / (a @ np.linalg.solve(K, a))
 
 
-def wide(table):
-    """With rows as long as the kernels want them."""
-    return np.pad(table, ((0, 0), (0, padded(len(table)) - len(table))))
-
-
 def solved(r, h, C, G, lam, steps=0):
-    size, w = len(r), padded(len(r))
-    X, K, x, scratch = np.zeros((size, w)), np.zeros((size, w)), np.zeros(w), np.zeros(w)
-    part, lam = row_bound(r, h, wide(C), wide(G), size, lam, steps, 0.0, NEVER, X, K, x, scratch)
-    return part, lam, X, x[:size]
-
-
-def prices(r, C, X, x, front, back, enough=NEVER):
-    size, w = len(r), padded(len(r))
-    price_children(r, wide(C), size, X, np.pad(x, (0, w - size)), front, back, enough, np.zeros((2, w)))
+    W = scratch(len(r))
+    state = r[None, None], h[None, None], C[None], G[None]
+    part, lam = row_bound(*state, 0, 0, len(r), lam, steps, 0.0, NEVER, W)
+    return part, lam, W
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_a_rows_part_is_the_least_value(make_correlation, seed):
     r, h, C, G = row(make_correlation, 7, seed)
-    part, lam, X, x = solved(r, h, C, G, LAM)
+    part, lam, W = solved(r, h, C, G, LAM)
     K, b = G + lam / 2 * (C + np.eye(7)), h + lam / 2 * r
     assert lam == LAM
     assert part == pytest.approx(least(K, b), rel=1e-9)
-    np.testing.assert_allclose(x, np.linalg.solve(K, b), rtol=1e-9)
-    X = np.tril(X[:, :7])
-    np.testing.assert_allclose(X.T @ X, np.linalg.inv(K), rtol=1e-8, atol=1e-10)
+    x = np.linalg.solve(K, b)
+    np.testing.assert_allclose(W[7:9, :7], (x, C @ x), rtol=1e-9)
+    U, D = np.triu(W[:7, :7], 1) + np.diag(1 / np.diagonal(W[:7])), np.diag(np.diagonal(W[:7]))
+    np.testing.assert_allclose(U.T @ D @ U, K, rtol=1e-8, atol=1e-10)
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -75,32 +65,19 @@ def test_steps_on_the_multiplier_raise_the_part(make_correlation, seed):
 def test_fixing_a_task_raises_the_part_by_what_it_costs(make_correlation, seed):
     size = 7
     r, h, C, G = row(make_correlation, size, seed)
-    part, lam, X, x = solved(r, h, C, G, LAM)
-    front, back = np.full(size, 0.25), np.full(size, 0.5)  # what other rows have added
-    prices(r, C, X, x, front, back)
+    part, lam, W = solved(r, h, C, G, LAM)
+    rise = np.repeat([[0.25], [0.5]], size, axis=1)  # what other rows have added
+    price_children(r[None, None], C[None], 0, 0, size, W, rise)
     K, b = G + lam / 2 * (C + np.eye(size)), h + lam / 2 * r
     first = [least(K, b, np.eye(size)[j], r[j]) - part for j in range(size)]
     last = [least(K, b, C[j], r[j]) - part for j in range(size)]
-    np.testing.assert_allclose(front - 0.25, first, rtol=1e-7, atol=1e-9)
-    np.testing.assert_allclose(back - 0.5, last, rtol=1e-7, atol=1e-9)
-
-
-def test_endings_are_left_out_where_one_beginning_is_left(make_correlation):
-    size = 7
-    r, h, C, G = row(make_correlation, size, 1)
-    _, _, X, x = solved(r, h, C, G, LAM)
-    front, back = np.zeros(size), np.zeros(size)
-    prices(r, C, X, x, front, back)
-    one, two = np.sort(front)[1], np.sort(front)[2]
-    for enough, asked in ((one, False), (two, True)):
-        front, back = np.zeros(size), np.zeros(size)
-        prices(r, C, X, x, front, back, enough)
-        assert back.any() == asked
+    np.testing.assert_allclose(rise[0] - 0.25, first, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(rise[1] - 0.5, last, rtol=1e-7, atol=1e-9)
 
 
 def test_a_multiplier_is_found_where_the_first_one_does_not_do(make_correlation):
     r, h, C, _ = row(make_correlation, 7, 2)
-    part, lam, _, _ = solved(r, h, C, -0.5 * np.eye(7), 0.0)  # as for the worst order
+    part, lam, _ = solved(r, h, C, -0.5 * np.eye(7), 0.0)  # as for the worst order
     assert lam > 0
     assert part == pytest.approx(least(-0.5 * np.eye(7) + lam / 2 * (C + np.eye(7)), h + lam / 2 * r), rel=1e-9)
 

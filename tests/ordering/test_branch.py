@@ -22,14 +22,15 @@ from .test_exact import problem_of
 
 def branched(problem, starts, floors, best, limit, shallow, enough):
     """(best error, its order, open nodes, bounds below these) of one call of the kernel."""
-    from taskorder.ordering.kernels.branch import branch
+    from taskorder.ordering.kernels.branch import Effort, Whole, branch
 
     precedes, images = symmetries(problem)
-    order = np.empty(problem.size, np.int64)
+    directions, order = np.sign(images - np.arange(problem.size)).astype(np.int8), np.empty(problem.size, np.int64)
+    whole = Whole(problem.e, problem.r, problem.h, problem.C, problem.G, *masks(precedes), directions)
+    multipliers = np.full(len(problem.r), problem.multiplier)
     best, _, left, bounds = branch(
-        problem.e, problem.r, problem.h, problem.C, problem.G, *masks(precedes),
-        np.sign(images - np.arange(problem.size)).astype(np.int8), starts, floors, best, order, RELATIVE_TOLERANCE,
-        ABSOLUTE_TOLERANCE * abs(problem.e), np.full(len(problem.r), problem.multiplier), limit, shallow, enough,
+        whole, starts, floors, best, order, RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE * abs(problem.e), multipliers,
+        Effort(limit, shallow, enough),
     )  # fmt: skip
     return best, order, left, bounds
 

@@ -85,7 +85,7 @@ def prove(
     floor: a bound that is already known. max_nodes: give up after about this many. seed: of the searches for a better
     order when the proof takes long.
     """
-    from taskorder.ordering.kernels.branch import branch
+    from taskorder.ordering.kernels.branch import Effort, Whole, branch
     from taskorder.ordering.kernels.steps import order_error
     from taskorder.ordering.search import search
 
@@ -96,6 +96,7 @@ def prove(
     precedes, images = symmetries(problem)
     limits, directions = masks(precedes), np.sign(images - np.arange(problem.size)).astype(np.int8)
     absolute = ABSOLUTE_TOLERANCE * abs(problem.e)
+    whole = Whole(problem.e, problem.r, problem.h, problem.C, problem.G, *limits, directions)
     lam = np.full(len(problem.r), problem.multiplier)
 
     def improve(candidates: Iterable[tuple[float, Ints]]) -> None:
@@ -112,8 +113,8 @@ def prove(
         # The root tunes the multipliers that all later nodes start from.
         own = lam.copy() if starts[0, :2].any() else lam
         value, searched, still_open, bounds = branch(
-            problem.e, problem.r, problem.h, problem.C, problem.G, *limits, directions, starts, floors, error,
-            best_here, RELATIVE_TOLERANCE, absolute, own, limit, SHALLOW, SLICES * limit,
+            whole, starts, floors, error, best_here, RELATIVE_TOLERANCE, absolute, own,
+            Effort(limit, SHALLOW, SLICES * limit),
         )  # fmt: skip
         return value, best_here, searched, still_open, bounds
 

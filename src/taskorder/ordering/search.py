@@ -287,7 +287,7 @@ class Search:
 
     def solve(self, block: Problem, walker: Walker, nodes: int) -> Ints:
         """A block by branch and bound with at most `nodes` nodes."""
-        from taskorder.ordering.kernels.branch import branch
+        from taskorder.ordering.kernels.branch import Effort, Whole, branch
 
         m, k = block.size, len(block.r)
         order = np.arange(m)
@@ -297,9 +297,9 @@ class Search:
         error = walker.state.error
         root = np.concatenate([np.zeros(2, np.int8), order.astype(np.int8)])[None]
         _, used, _, _ = branch(
-            block.e, block.r, block.h, block.C, block.G, before, after, np.zeros((0, m), np.int8), root,
+            Whole(block.e, block.r, block.h, block.C, block.G, before, after, np.zeros((0, m), np.int8)), root,
             np.full(1, -np.inf), block.error(order), order, 0.0, 1e-12 * abs(error), np.full(k, 0.1),
-            nodes, m, nodes,
+            Effort(nodes, m, nodes),
         )  # fmt: skip
         walker.cost += used * k * (m**3 / 2 + 2000.0) / 3 + 1e5
         return order

@@ -8,13 +8,18 @@ multiplier lam on this identity, K = G + (lam/2)(C + I) positive definite, b = h
     bound(lam) = e - b K^-1 b
 
 is below the error of every completion. It is concave in lam; Newton's step is lam += 2 q / (s K^-1 s) with
-s = (C + I) x - r and q = x (C + I) x / 2 - r.x. lam = 0 is plain least squares.
- Fixing j first (v_j = r_j) raises it by at least (r_j - x_j)^2 / (K^-1)_jj, fixing l last
-(C_l.v = r_l) by at least (r_l - C_l.x)^2 / (C_l K^-1 C_l): one factorization prices the children of both ends. (Pricing
-pairs of ends saves a tenth of the nodes and costs half as much again.) With a general output similarity each row of r
-has its own multiplier and the bounds add.
+s = (C + I) x - r and q = x (C + I) x / 2 - r.x. lam = 0 is plain least squares. Fixing j first (v_j = r_j) raises the
+bound by at least (r_j - x_j)^2 / (K^-1)_jj, fixing l last (C_l.v = r_l) by at least (r_l - C_l.x)^2 / (C_l K^-1 C_l):
+one factorization prices the children of both ends. With a general output similarity each row of r has its own
+multiplier and the bounds add.
 
-Matrices have padded rows (simd.py), and so do scratch vectors.
+K = U^T D U with U unit upper triangular and D diagonal, so that K^-1 is never needed: b K^-1 b is the sum of
+y_j^2 / D_j for U^T y = b. The inner loops run along rows and have no sums, so that the compiler can use vector
+instructions without changing any rounding.
+
+Arguments: r, h (s, k, n), C, G (s, n, n): several states (steps.py), of which number a with m open tasks is meant.
+W: (n + 3, 3 n + 1) scratch. Its row j holds row j of D U, with 1 / D_j on the diagonal, and y_j in column m; the rows
+after n are x, C x and a spare one.
 """
 
 # mypy: disable-error-code="untyped-decorator, no-untyped-def"
@@ -22,81 +27,75 @@ Matrices have padded rows (simd.py), and so do scratch vectors.
 import numpy as np
 
 from taskorder.ordering.kernels.jit import njit
-from taskorder.ordering.kernels.simd import WIDTH, add_product, load, splat, store, total
 
 NEVER = 1e300
 
 
 @njit(error_model="numpy")
-def least_value(K, m, X, x):
-    """-b K^-1 b for K with b in its column m, minus NEVER when K is not safely positive definite; K is used up.
+def scratch(n):
+    """W for up to n tasks."""
+    return np.zeros((n + 3, 3 * n + 1))
 
-    X <- inverse of the lower Cholesky factor of K, x <- K^-1 b.
-    """
-    w, value = K.shape[1], 0.0
+
+@njit(error_model="numpy")
+def _factorize(r, h, C, G, a, row, m, lam, W):
+    """-b K^-1 b less its rounding, or minus NEVER where K is not safely positive definite; W <- the factor and x."""
+    x, half, value, size = r.shape[2], 0.5 * lam, 0.0, 0.0
     for j in range(m):
-        pivot = K[j, j]
-        for at in range(j // WIDTH * WIDTH, m + 1, WIDTH):
-            line = load(K, j * w + at)
-            for k in range(j):
-                line = add_product(line, splat(-K[k, j]), load(K, k * w + at))
-            store(K, j * w + at, line)
-        if not K[j, j] > 1e-9 * abs(pivot):
+        for i in range(j, m):
+            W[j, i] = G[a, j, i] + half * C[a, j, i]
+        W[j, j] += half
+        W[j, m] = h[a, row, j] + half * r[a, row, j]
+        pivot = W[j, j]
+        for k in range(j):
+            f = W[k, j] * W[k, k]
+            for i in range(j, m + 1):
+                W[j, i] -= f * W[k, i]
+        if not W[j, j] > 1e-9 * abs(pivot):
             return -NEVER
-        d = 1.0 / np.sqrt(K[j, j])
-        for at in range(j // WIDTH * WIDTH, m + 1, WIDTH):
-            store(K, j * w + at, add_product(splat(0.0), splat(d), load(K, j * w + at)))
-        value -= K[j, m] * K[j, m]
-        for at in range(0, j + 1, WIDTH):
-            line = splat(0.0)
-            for k in range(at, j):
-                line = add_product(line, splat(-d * K[k, j]), load(X, k * w + at))
-            store(X, j * w + at, line)
-        X[j, j] = d
-    for at in range(0, m, WIDTH):
-        line = splat(0.0)
-        for i in range(at, m):
-            line = add_product(line, splat(K[i, m]), load(X, i * w + at))
-        store(x, at, line)
-    return value
+        W[j, j] = 1.0 / W[j, j]
+        value -= W[j, m] * W[j, m] * W[j, j]
+    for j in range(m - 1, -1, -1):
+        t = W[j, m]
+        for i in range(j + 1, m):
+            t -= W[j, i] * W[x, i]
+        W[x, j] = t * W[j, j]
+        size += W[x, j] * W[x, j] * (abs(G[a, j, j]) + abs(lam))
+    return value - 1e-15 * m * m * size
 
 
 @njit(error_model="numpy")
-def multiply(C, m, x, out):
-    """out <- C x for symmetric C."""
-    w = C.shape[1]
-    for at in range(0, m, WIDTH):
-        line = splat(0.0)
-        for i in range(m):
-            line = add_product(line, splat(x[i]), load(C, i * w + at))
-        store(out, at, line)
-
-
-@njit(error_model="numpy")
-def _at(r, h, C, G, m, lam, X, K, x):
-    """`least_value` of K = G + (lam/2)(C + I), b = h + (lam/2) r, less its rounding."""
-    w, half, size = K.shape[1], 0.5 * lam, 0.0
+def _slope_and_curvature(r, C, a, row, m, W):
+    """(q, s K^-1 s) of Newton's step; W <- C x."""
+    x = r.shape[2]
+    Cx, s, slope, curvature = x + 1, x + 2, 0.0, 0.0
     for i in range(m):
-        for at in range(0, m, WIDTH):
-            store(K, i * w + at, add_product(load(G, i * w + at), splat(half), load(C, i * w + at)))
-        K[i, i] += half
-        K[i, m] = h[i] + half * r[i]
-    value = least_value(K, m, X, x)
-    for j in range(m):
-        size += x[j] * x[j] * (abs(G[j, j]) + abs(lam))
-    return value - 1e-15 * m * m * size if value > -NEVER else value
+        W[Cx, i] = 0.0
+    for k in range(m):
+        f = W[x, k]
+        for i in range(m):
+            W[Cx, i] += f * C[a, k, i]
+    for i in range(m):
+        W[s, i] = W[Cx, i] + W[x, i] - r[a, row, i]
+        slope += 0.5 * W[x, i] * (W[s, i] - r[a, row, i])
+    for k in range(m):  # s <- U^-T s
+        f = W[s, k] * W[k, k]
+        curvature += f * W[s, k]
+        for i in range(k + 1, m):
+            W[s, i] -= f * W[k, i]
+    return slope, curvature
 
 
 @njit(error_model="numpy")
-def row_bound(r, h, C, G, m, lam, steps, least, need, X, K, x, s):
-    """The row's part of the bound, -b K^-1 b, after at most `steps` Newton steps on lam: returns (part, lam).
+def row_bound(r, h, C, G, a, row, m, lam, steps, least, need, W):
+    """A row's part of the bound of state a, -b K^-1 b, after at most `steps` Newton steps on lam: (part, lam).
 
     Stops early once the part reaches `need`, or when a step promises less than the share `least` of what is missing.
-    X and x belong to the returned lam; K is scratch.
+    W is that of the returned lam; where the part is below `need` it is ready for `price_children`.
     """
     best, best_lam, wall, failures, halvings = -NEVER, lam, -NEVER, 0, 0
     while True:
-        value = _at(r, h, C, G, m, lam, X, K, x)
+        value = _factorize(r, h, C, G, a, row, m, lam, W)
         if value == -NEVER:
             failures += 1
             if best == -NEVER:  # outside the region where K is positive definite: larger multipliers lead into it
@@ -117,24 +116,12 @@ def row_bound(r, h, C, G, m, lam, steps, least, need, X, K, x, s):
                 lam = best_lam
             continue
         best, best_lam = value, lam
-        if steps <= 0 or value >= need or halvings >= 8:
+        if value >= need:
+            return value, lam
+        slope, curvature = _slope_and_curvature(r, C, a, row, m, W)
+        if steps <= 0 or halvings >= 8 or curvature <= 0.0:
             return value, lam
         steps -= 1
-        slope = 0.0
-        multiply(C, m, x, s)
-        for i in range(m):
-            s[i] += x[i] - r[i]
-            slope += 0.5 * x[i] * (s[i] - r[i])
-        for i in range(m, len(s)):
-            s[i] = 0.0
-        curvature = 0.0
-        for i in range(m):
-            line = splat(0.0)
-            for at in range(0, i + 1, WIDTH):
-                line = add_product(line, load(X, i * X.shape[1] + at), load(s, at))
-            curvature += total(line) ** 2
-        if curvature <= 0.0:
-            return value, lam
         step = 2.0 * slope / curvature
         missing = need - value if need < NEVER else abs(value)
         if 0.5 * slope * step < least * missing:
@@ -143,46 +130,25 @@ def row_bound(r, h, C, G, m, lam, steps, least, need, X, K, x, s):
 
 
 @njit(error_model="numpy")
-def better_row_bound(r, h, C, G, m, lam, step, part, X, K, x):
-    """`row_bound` with a better multiplier than lam, which gives `part`: lam + step, or nearer where that fails.
-
-    (part, lam) when there is none; X and x mean nothing then.
-    """
-    for _ in range(3):
-        value = _at(r, h, C, G, m, lam + step, X, K, x)
-        if value > part:
-            return value, lam + step
-        step *= 0.3
-    return part, lam
-
-
-@njit(error_model="numpy")
-def price_children(r, C, m, X, x, front, back, enough, work):
-    """Add to front[j] and back[j] how much fixing j first or last raises this row's bound; work: (2, w) scratch.
-
-    The ending costs most of the time: it is left out when at most one task to come first stays below `enough`.
-    """
-    w, size, gap = C.shape[1], work[0], work[1]
-    for at in range(0, m, WIDTH):
-        squares = splat(0.0)
-        for i in range(at, m):
-            line = load(X, i * w + at)
-            squares = add_product(squares, line, line)
-        store(size, at, squares)
-    below = 0
-    for j in range(m):
-        front[j] += (r[j] - x[j]) ** 2 / size[j]
-        below += front[j] < enough
-    if below <= 1:
-        return
-    for at in range(0, m, WIDTH):
-        squares = splat(0.0)
+def price_children(r, C, a, row, m, W, rise):
+    """Add to rise[0, j] and rise[1, j] how much fixing j first or last raises this row's bound."""
+    x = r.shape[2]
+    Cx, size, last, first = x + 1, x + 2, m + 1, 2 * m + 1
+    # For each column c of C and of the identity, side by side, size <- c K^-1 c.
+    for i in range(last, first + m):
+        W[size, i] = 0.0
+    for k in range(m):
         for i in range(m):
-            line = splat(0.0)
-            for k in range(i + 1):
-                line = add_product(line, splat(X[i, k]), load(C, k * w + at))
-            squares = add_product(squares, line, line)
-        store(size, at, squares)
-    multiply(C, m, x, gap)
+            W[k, last + i] = C[a, k, i]
+            W[k, first + i] = 0.0
+        W[k, first + k] = 1.0
+        for j in range(k):
+            f = W[j, k] * W[j, j]
+            for i in range(last, first + j + 1):
+                W[k, i] -= f * W[j, i]
+        f = W[k, k]
+        for i in range(last, first + k + 1):
+            W[size, i] += f * (W[k, i] * W[k, i])
     for j in range(m):
-        back[j] += (r[j] - gap[j]) ** 2 / size[j]
+        rise[0, j] += (r[a, row, j] - W[x, j]) ** 2 / W[size, first + j]
+        rise[1, j] += (r[a, row, j] - W[Cx, j]) ** 2 / W[size, last + j]

@@ -1,266 +1,247 @@
 """Branch and bound on the problem form of problem.py: compiled kernels, arrays in and out.
 
-A node fixes a prefix and an ending of the order. The bound of bound.py is tuned at the node that a search starts from.
-From there end_prices.py carries it and the prices of the children of both ends down the tree; it is tuned anew where
-that promises much. The end with fewer surviving children is branched on.
+A node fixes a prefix and an ending of the order. Its bound (bound.py) prices the children of both ends, and the end
+with fewer surviving children is branched on, cheapest child first.
 """
 
 # mypy: disable-error-code="untyped-decorator, no-untyped-def"
 
+from typing import NamedTuple
+
 import numpy as np
 
-from taskorder.ordering.kernels.bound import NEVER, better_row_bound, row_bound
-from taskorder.ordering.kernels.end_prices import SPOILED, fewest, foresee, meet, promise, rises, room, survey
+from taskorder.ordering.kernels.bound import NEVER, price_children, row_bound, scratch
 from taskorder.ordering.kernels.jit import njit
-from taskorder.ordering.kernels.simd import padded
-from taskorder.ordering.kernels.steps import finish, fix_last, keep_best, learn_first, leave_open, more_room
+from taskorder.ordering.kernels.steps import finish, fix_last, learn_first, new_states
 
-RETUNE, RETUNE_SMALL, SMALL = 0.1, 0.5, 8
-"""A new multiplier is worth a factorization when it promises this share of what the bound lacks; few open tasks have
-little below them, so there it must promise more."""
+ONE = np.uint64(1)
+MOST = 62
+"""Tasks that bit masks and nodes can hold."""
+NOT_BOUNDED = -1
+"""The `turn` of a node before its children are listed."""
+NODE = np.dtype(
+    (
+        np.record,
+        [
+            ("floor", "f8"),  # what is known of the node before its own bound is computed
+            ("begun", "i8"),  # tasks fixed at the front
+            ("ended", "i8"),  # and at the back
+            ("free", "u8"),  # mask of the open tasks
+            ("at_front", "?"),  # the end that is branched on
+            ("count", "i8"),  # children below the goal
+            ("turn", "i8"),  # the next one to try
+            ("child", "i8", (MOST,)),  # indices among the open tasks, cheapest first
+            ("price", "f8", (MOST,)),  # bounds of the children
+        ],
+    )
+)
+"""A node; that with d fixed tasks is number d of those between the whole problem and where the search is."""
+
+
+class Whole(NamedTuple):
+    """The problem that is searched."""
+
+    e: float
+    r: np.ndarray
+    h: np.ndarray
+    C: np.ndarray
+    G: np.ndarray
+    before: np.ndarray
+    """(n,) uint64 masks of the tasks that must come before each."""
+    after: np.ndarray
+    """(n,) uint64 masks of the tasks that must come after each."""
+    symmetry: np.ndarray
+    """(s, n) int8: for each relabeling that changes nothing the direction in which it moves a task. Of equivalent
+    orders only the lexicographically first is searched."""
+
+
+class Effort(NamedTuple):
+    """How much is searched before the rest is left open."""
+
+    limit: int
+    """After so many nodes the search below a start stops."""
+    shallow: int
+    """But only where it is at most so many tasks deep: what is left open there is worth a new start."""
+    enough: int
+    """After so many nodes in all no start is begun."""
 
 
 @njit(error_model="numpy")
-def branch(
-    e0, r0, h0, C0, G0, before, after, symmetry, starts, floors, best, best_order, relative, absolute, lam0, limit,
-    shallow, enough,
-):  # fmt: skip
+def descend(nodes, d, task, order, symmetry, moved):
+    """Node d + 1 <- node d after `task` is fixed at the end that node d branches on; all but its state."""
+    node, child = nodes[d], nodes[d + 1]
+    front = node.at_front
+    order[node.begun if front else len(order) - 1 - node.ended] = task
+    child.begun, child.ended = node.begun + front, node.ended + (not front)
+    child.free = node.free ^ (ONE << np.uint64(task))
+    child.count, child.turn = 0, NOT_BOUNDED
+    for i in range(len(symmetry)):
+        moved[d + 1, i] = moved[d, i] or (front and symmetry[i, task] != 0)
+
+
+@njit(error_model="numpy")
+def list_children(node, task, d, m, low, goal, rise, before, after, symmetry, moved):
+    """List the children of `node`, at depth d, that stay below `goal`: low plus the rise of the end with fewer.
+
+    moved[d, i]: relabeling i moves a task of the prefix, so that it says nothing about what comes next.
+    """
+    cut = min(goal - low, NEVER)  # forbidden children stay forbidden even where there is no bound
+    few, many, sum_front, sum_back = 0, 0, 0.0, 0.0
+    for j in range(m):
+        t = task[d, j]
+        if before[t] & node.free:
+            rise[0, j] = NEVER
+        if after[t] & node.free:
+            rise[1, j] = NEVER
+        for i in range(len(symmetry)):
+            if symmetry[i, t] < 0 and not moved[d, i]:
+                rise[0, j] = NEVER
+        few += rise[0, j] < cut
+        many += rise[1, j] < cut
+        sum_front += min(rise[0, j], cut)
+        sum_back += min(rise[1, j], cut)
+    node.at_front = few < many or (few == many and sum_front >= sum_back)  # fewer children, or dearer ones
+    end, count = 0 if node.at_front else 1, 0
+    for j in range(m):
+        if rise[end, j] < cut:
+            # The multiplier is tuned only a little here, so what the parent knew may be the better bound.
+            slot, value = count, max(low + rise[end, j], node.floor)
+            while slot > 0 and node.price[slot - 1] > value:
+                node.price[slot], node.child[slot] = node.price[slot - 1], node.child[slot - 1]
+                slot -= 1
+            node.price[slot], node.child[slot] = value, j
+            count += 1
+    node.count = count
+
+
+@njit()
+def keep_best(order, begun, tail, count, best_order):
+    """best_order <- order with `count` tasks of `tail` at `begun`."""
+    for i in range(len(order)):
+        best_order[i] = order[i]
+    for i in range(count):
+        best_order[begun + i] = tail[i]
+
+
+@njit(error_model="numpy")
+def more_room(table, values, rows):
+    """Copies of both with room for that many rows."""
+    longer, more = np.zeros((rows, table.shape[1]), np.int8), np.zeros(rows)
+    for i in range(len(table)):
+        more[i] = values[i]
+        for j in range(table.shape[1]):
+            longer[i, j] = table[i, j]
+    return longer, more
+
+
+@njit()
+def leave_open(nodes, task, depth, top, goal, order, left, bounds, num_left):
+    """Append to `left` and `bounds` the children below `goal` that a search has not tried; returns the number of rows.
+
+    A search from depth `top` stands at `depth`. `order` is used up.
+    """
+    n = len(order)
+    for d in range(depth, top - 1, -1):  # from the deepest: what is written into `order` there is not read above
+        node = nodes[d]
+        for t in range(node.turn, node.count):
+            if node.price[t] < goal:
+                order[node.begun if node.at_front else n - 1 - node.ended] = task[d, node.child[t]]
+                for i in range(n):
+                    left[num_left, i + 2] = order[i]
+                left[num_left, 0] = node.begun + node.at_front
+                left[num_left, 1] = node.ended + (not node.at_front)
+                bounds[num_left] = node.price[t]
+                num_left += 1
+    return num_left
+
+
+@njit(error_model="numpy")
+def branch(whole, starts, floors, best, best_order, relative, absolute, lam0, effort):
     """Search below some nodes; returns (best error, nodes, open nodes, bounds below these).
 
-    before[j], after[j]: uint64 masks of the positions that must come before or after j.
-    symmetry: (s, n) int8, for each relabeling that changes nothing the direction in which it moves a position; of
-    equivalent orders only the lexicographically first is searched.
-    starts: (q, n + 2) int8 nodes: how many positions are fixed at the front and at the back, and an order with these.
+    starts: (q, n + 2) int8 nodes: how many tasks are fixed at the front and at the back, and an order with these.
     floors: (q,) known lower bounds of the nodes.
     best, best_order: the incumbent; best_order is overwritten when an error is found that is smaller by more than
     relative * |best| + absolute, and nothing that cannot be that much smaller is searched.
     lam0: (k,) starting multipliers, overwritten by those of the first node.
-    limit, shallow: after `limit` nodes the search below a node stops where it is at most `shallow` tasks deep: what it
-    leaves open is then worth a new start. enough: after so many nodes in all no start is begun. When no node is left
-    open, nothing here beats the returned error.
+    When no node is left open, nothing here beats the returned error.
     """
-    k, n = r0.shape
-    w = padded(n)
-    e, floor, bound = np.zeros(n + 1), np.zeros(n + 1), np.zeros(n + 1)
-    r, h = np.zeros((n + 1, k, n)), np.zeros((n + 1, k, n))
-    C, G = np.zeros((n + 1, n, w)), np.zeros((n + 1, n, w))
-    keep = np.zeros((n + 1, n), np.int64)
-    lam, part = np.zeros((n + 1, k)), np.zeros((n + 1, k))
-    at = np.zeros(n + 2, np.int64)
-    for d in range(n + 1):
-        at[d + 1] = at[d] + k * room(n - d)
-    S, gap = np.zeros(at[n + 1]), np.zeros((n + 1, k, 2, w))
-    size, scale, solid = np.zeros((n + 1, k, 2, w)), np.zeros((n + 1, k, 2, w)), np.zeros(n + 1, np.bool_)
-    child, price = np.zeros((n + 1, n), np.int64), np.zeros((n + 1, n))
-    count, turn = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
-    at_front, forced = np.zeros(n + 1, np.bool_), np.zeros(n + 1, np.bool_)
-    X, K, x, s = np.zeros((n, w)), np.zeros((n, w)), np.zeros(w), np.zeros(w)
-    front, back = np.zeros((n + 1, w)), np.zeros((n + 1, w))
-    line = np.zeros(2 * w)
-    active = np.zeros((n + 1, symmetry.shape[0]), np.int64)
-    num_active = np.zeros(n + 1, np.int64)
-    order, tail, ends = np.zeros(n, np.int64), np.zeros(3, np.int64), np.zeros((n + 1, 2), np.int64)
-    left, bounds = np.zeros((len(starts) + n * n, n + 2), np.int8), np.zeros(len(starts) + n * n)
-    one, num_left, nodes = np.uint64(1), 0, 0
-    goal = best - relative * abs(best) - absolute
-    # State 0 is the whole problem; state d is what d fixed tasks leave open.
-    e[0] = e0
-    for i in range(n):
-        keep[0, i] = i
-        for j in range(n):
-            C[0, i, j], G[0, i, j] = C0[i, j], G0[i, j]
-        for row in range(k):
-            r[0, row, i], h[0, row, i] = r0[row, i], h0[row, i]
+    k, n = whole.r.shape
+    before, after, symmetry = whole.before, whole.after, whole.symmetry
+    e, r, h, C, G, task = new_states(n + 1, whole.e, whole.r, whole.h, whole.C, whole.G)
+    nodes, lam, moved = np.zeros(n + 1, NODE), np.zeros((n + 1, k)), np.zeros((n + 1, len(symmetry)), np.bool_)
+    order, tail, W, rise = np.zeros(n, np.int64), np.zeros(3, np.int64), scratch(n), np.zeros((2, n))
+    left, bounds, num_left = np.zeros((len(starts) + n * n, n + 2), np.int8), np.zeros(len(starts) + n * n), 0
+    nodes[0].free = (ONE << np.uint64(n)) - ONE
+    goal, seen = best - relative * abs(best) - absolute, 0
     for q in range(len(starts)):
         if not floors[q] < goal:
             continue
         if num_left + n * n > len(left):
             left, bounds = more_room(left, bounds, 2 * num_left + n * n)
-        if nodes >= enough:
+        if seen >= effort.enough:
             for i in range(n + 2):
                 left[num_left, i] = starts[q, i]
             bounds[num_left] = floors[q]
             num_left += 1
             continue
-        begun, ended = np.int64(starts[q, 0]), np.int64(starts[q, 1])
-        top, stop = begun + ended, nodes + limit
-        free = (one << np.uint64(n)) - one
-        for i in range(n):
-            order[i] = starts[q, i + 2]
         # Fix the tasks of this start: first those at its front, then those at its back.
+        begun, top = np.int64(starts[q, 0]), np.int64(starts[q, 0]) + np.int64(starts[q, 1])
         for d in range(top):
-            a = order[d] if d < begun else order[n - 1 - (d - begun)]
-            j = 0
-            while keep[d, j] != a:
+            wanted, j = starts[q, 2 + d if d < begun else n + 1 - (d - begun)], 0
+            while task[d, j] != wanted:
                 j += 1
+            nodes[d].at_front = d < begun
+            descend(nodes, d, task[d, j], order, symmetry, moved)
             if d < begun:
-                learn_first(j, n - d, d, e, r, h, C, G, keep)
+                learn_first(e, r, h, C, G, task, d, d + 1, n - d, j)
             else:
-                fix_last(j, n - d, d, e, r, h, C, G, keep)
-            free ^= one << np.uint64(a)
-        # Relabelings that move a task of the prefix no longer say anything about what comes next.
-        num_active[top] = 0
-        for i in range(symmetry.shape[0]):
-            moved = False
-            for d in range(begun):
-                moved |= symmetry[i, order[d]] != 0
-            if not moved:
-                active[top, num_active[top]] = i
-                num_active[top] += 1
+                fix_last(e, r, h, C, G, task, d, d + 1, n - d, j)
         for row in range(k):
             lam[top, row] = lam0[row]
-        floor[top], solid[top] = floors[q], False
-        ends[top, 0], ends[top, 1] = begun, ended
-        depth, entering = top, True
-        nodes += 1
-        while True:
-            m = n - depth
-            if entering:
-                entering = False
-                count[depth], turn[depth] = 0, 0
+        nodes[top].floor, nodes[top].count, nodes[top].turn = floors[q], 0, NOT_BOUNDED
+        depth, stop = top, seen + effort.limit
+        while depth >= top:
+            node, m = nodes[depth], n - depth
+            if node.turn == NOT_BOUNDED:
+                seen += 1
+                node.turn, low = 0, e[depth]
                 if m <= 3:
-                    value = finish(m, e[depth], r[depth], h[depth], C[depth], G[depth], keep[depth], before, goal, tail)
+                    value = finish(e, r, h, C, G, task, depth, m, before, goal, tail)
                     if value < goal:
                         best, goal = value, value - relative * abs(value) - absolute
-                        keep_best(order, begun, tail, m, best_order)
-                elif m == 4:  # 24 orders cost less than one bound
-                    for j in range(4):
-                        if before[keep[depth, j]] & free:
-                            continue
-                        learn_first(j, m, depth, e, r, h, C, G, keep)
-                        d = depth + 1
-                        value = finish(3, e[d], r[d], h[d], C[d], G[d], keep[d], before, goal, tail)
-                        if value < goal:
-                            best, goal = value, value - relative * abs(value) - absolute
-                            order[begun] = keep[depth, j]
-                            keep_best(order, begun + 1, tail, 3, best_order)
-                else:
-                    known, news, low = solid[depth], not solid[depth], bound[depth] if solid[depth] else e[depth]
-                    pass_on = known and forced[depth]  # with one child to go to, the bound can be raised there
-                    solid[depth] = True
-                    # Tune the multiplier of each row of r where that promises enough; a first node has no bound yet.
-                    for row in range(0 if pass_on else k):
-                        here = at[depth] + row * room(m)
-                        if known:
-                            step, gain = promise(m, depth, row, r, S, here, gap, s)
-                            if gain < (RETUNE if m >= SMALL else RETUNE_SMALL) * (goal - low):
-                                continue
-                            value, tuned = better_row_bound(
-                                r[depth, row], h[depth, row], C[depth], G[depth], m, lam[depth, row], step,
-                                part[depth, row], X, K, x,
-                            )  # fmt: skip
-                            if value <= part[depth, row]:
-                                continue
-                            low -= part[depth, row]
-                        else:
-                            steps, least = (30, 1e-3) if depth == top else (2, 0.1)
-                            value, tuned = row_bound(
-                                r[depth, row], h[depth, row], C[depth], G[depth], m, lam[depth, row], steps, least,
-                                goal - low if row == k - 1 else NEVER, X, K, x, s,
-                            )  # fmt: skip
-                        part[depth, row], lam[depth, row], news = value, tuned, True
-                        low += value
-                        if value == -NEVER:
-                            solid[depth] = False
-                        elif low < goal or row < k - 1:
-                            survey(m, depth, row, r, C, X, x, S, here, gap, size, scale)
-                    if news and low < goal:
-                        for j in range(m):
-                            front[depth, j], back[depth, j] = 0.0, 0.0
-                        if solid[depth]:
-                            for row in range(k):
-                                rises(m, depth, row, gap, size, scale, front, back)
-                    if depth == top and q == 0:
-                        for row in range(k):
-                            lam0[row] = lam[top, row]
-                    bound[depth] = low
-                    if low < goal:
-                        # The multiplier is tuned only a little here, so what the parent knew may be the better bound.
-                        cut = min(goal - low, NEVER)  # forbidden children stay forbidden even where there is no bound
-                        few, many, sum_front, sum_back = 0, 0, 0.0, 0.0
-                        for j in range(m):
-                            a = keep[depth, j]
-                            if before[a] & free:
-                                front[depth, j] = NEVER
-                            if after[a] & free:
-                                back[depth, j] = NEVER
-                            for i in range(num_active[depth]):
-                                if symmetry[active[depth, i], a] < 0:
-                                    front[depth, j] = NEVER
-                            few += front[depth, j] < cut
-                            many += back[depth, j] < cut
-                            sum_front += min(front[depth, j], cut)
-                            sum_back += min(back[depth, j], cut)
-                        # Branch on the end that leaves fewer children, or the dearer ones.
-                        at_front[depth] = few < many or (few == many and sum_front >= sum_back)
-                        for j in range(m):
-                            rise = front[depth, j] if at_front[depth] else back[depth, j]
-                            if rise < cut:
-                                slot = count[depth]
-                                value = max(low + rise, floor[depth])
-                                while slot > 0 and price[depth, slot - 1] > value:
-                                    price[depth, slot] = price[depth, slot - 1]
-                                    child[depth, slot] = child[depth, slot - 1]
-                                    slot -= 1
-                                price[depth, slot], child[depth, slot] = value, j
-                                count[depth] += 1
-            if turn[depth] < count[depth] and price[depth, turn[depth]] < goal:
-                if nodes >= stop and (depth <= top + shallow or nodes >= stop + 3 * limit):
-                    break
-                nodes += 1
-                d, j = depth + 1, child[depth, turn[depth]]
-                floor[d] = price[depth, turn[depth]]
-                turn[depth] += 1
-                end = 0 if at_front[depth] else 1
-                solid[d], bound[d] = solid[depth], bound[depth]
+                        keep_best(order, node.begun, tail, m, best_order)
+                    continue
+                steps, least = (30, 1e-3) if depth == top else (2, 0.1)
+                for j in range(m):
+                    rise[0, j], rise[1, j] = 0.0, 0.0
                 for row in range(k):
-                    solid[d] &= size[depth, row, end, j] > SPOILED * scale[depth, row, end, j]
-                if solid[d]:  # else rounding spoiled the child's bound, which is then computed from scratch
+                    need = goal - low if row == k - 1 else NEVER
+                    part, tuned = row_bound(r, h, C, G, depth, row, m, lam[depth, row], steps, least, need, W)
+                    lam[depth, row] = tuned
+                    low += part
+                    if -NEVER < part < need:
+                        price_children(r, C, depth, row, m, W, rise)
+                if depth == top and q == 0:
                     for row in range(k):
-                        rise = gap[depth, row, end, j] ** 2 / size[depth, row, end, j]
-                        bound[d] += rise
-                        v = r[depth, row, j]
-                        part[d, row] = part[depth, row] + rise + v * (2.0 * h[depth, row, j] - v * G[depth, j, j])
-                        here = at[depth] + row * room(m)
-                        foresee(end, j, m, depth, row, r, C, S, here, gap, size, scale, front, back)
-                    left_over = fewest(m - 1, d, front, back, goal - bound[d])
-                    if left_over == 0:  # no grandchild is below the goal: the child need not be entered
-                        continue
-                    forced[d] = left_over == 1
-                a = keep[depth, j]
-                if at_front[depth]:
-                    order[begun] = a
-                    begun += 1
-                    learn_first(j, m, depth, e, r, h, C, G, keep)
-                else:
-                    ended += 1
-                    order[n - ended] = a
-                    fix_last(j, m, depth, e, r, h, C, G, keep)
-                for row in range(k):
-                    lam[d, row] = lam[depth, row]
-                    if solid[d] and m > 5:
-                        here, there = at[depth] + row * room(m), at[d] + row * room(m - 1)
-                        meet(end, j, m, depth, row, C, S, here, size, there, line)
-                free ^= one << np.uint64(a)
-                num_active[d] = 0
-                for i in range(num_active[depth]):
-                    if not at_front[depth] or symmetry[active[depth, i], a] == 0:
-                        active[d, num_active[d]] = active[depth, i]
-                        num_active[d] += 1
-                ends[d, 0], ends[d, 1] = begun, ended
-                depth, entering = d, True
-            else:
-                if depth == top:
+                        lam0[row] = lam[top, row]
+                if low < goal:
+                    list_children(node, task, depth, m, low, goal, rise, before, after, symmetry, moved)
+            elif node.turn < node.count and node.price[node.turn] < goal:
+                if seen >= stop and (depth <= top + effort.shallow or seen >= stop + 3 * effort.limit):
                     break
-                depth -= 1
-                if at_front[depth]:
-                    begun -= 1
-                    a = order[begun]
+                j = node.child[node.turn]
+                nodes[depth + 1].floor = node.price[node.turn]
+                node.turn += 1
+                descend(nodes, depth, task[depth, j], order, symmetry, moved)
+                if node.at_front:
+                    learn_first(e, r, h, C, G, task, depth, depth + 1, m, j)
                 else:
-                    a = order[n - ended]
-                    ended -= 1
-                free |= one << np.uint64(a)
-        num_left = leave_open(
-            depth, top, goal, turn, count, price, child, at_front, ends, keep, order, left, bounds, num_left
-        )
-    return best, nodes, left[:num_left], bounds[:num_left]
+                    fix_last(e, r, h, C, G, task, depth, depth + 1, m, j)
+                for row in range(k):
+                    lam[depth + 1, row] = lam[depth, row]
+                depth += 1
+            else:
+                depth -= 1
+        num_left = leave_open(nodes, task, depth, top, goal, order, left, bounds, num_left)
+    return best, seen, left[:num_left], bounds[:num_left]

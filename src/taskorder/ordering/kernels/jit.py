@@ -11,7 +11,7 @@ def njit(**options):
     The process that compiles calls other copies of the kernels inside kernels than later ones, which read the cache:
     optimized once, not twice. Both must round alike, since annealing and ties turn a last digit into another order. So
     a kernel with fast arithmetic becomes part of its callers. That takes time and memory to compile: large kernels do
-    without, and sum in eights (simd.py).
+    without, and their inner loops have no sums, so that they need no fast arithmetic to be vectorized.
     """
     options |= {"nogil": True, "forceinline": bool(options.get("fastmath"))}
     options["no_cfunc_wrapper"] = True  # nobody calls kernels from C, and an entry for that takes an eighth of the time

@@ -6,7 +6,9 @@ Learning j next changes (e, r, h); fixing l as the last of the open tasks change
     last l:   e -= r_l (2 h_l - r_l G_ll);  h -= r_l G_l + C_l (h_l - r_l G_ll)
               G -= C_l G_l^T + G_l C_l^T - G_ll C_l C_l^T
 
-C and G have padded rows (simd.py).
+Several states stand side by side in the arrays e (s,), r, h (s, k, n), C, G (s, n, n) and task (s, n), which says which
+tasks are open. A state with m open tasks uses the first m places of every axis after the first. When a task leaves, the
+last one takes its place. (A record of these arrays would cost more than the steps: numba counts references to each.)
 """
 
 # mypy: disable-error-code="untyped-decorator, no-untyped-def"
@@ -14,98 +16,106 @@ C and G have padded rows (simd.py).
 import numpy as np
 
 from taskorder.ordering.kernels.jit import njit
-from taskorder.ordering.kernels.simd import WIDTH, add_product, load, splat, store
 
 
 @njit(error_model="numpy")
-def learn_first(j, m, d, e, r, h, C, G, keep):
-    """State d + 1 <- state d (m open tasks) after learning its position j next; the last takes the place of j."""
-    last = m - 1
-    e[d + 1] = e[d]
-    for row in range(r.shape[1]):
-        v = r[d, row, j]
-        e[d + 1] -= v * (2.0 * h[d, row, j] - v * G[d, j, j])
-        for i in range(last):
-            r[d + 1, row, i] = r[d, row, i] - v * C[d, j, i]
-            h[d + 1, row, i] = h[d, row, i] - v * G[d, j, i]
-        if j < last:
-            r[d + 1, row, j] = r[d, row, last] - v * C[d, j, last]
-            h[d + 1, row, j] = h[d, row, last] - v * G[d, j, last]
-    rows, width = C.shape[1], C.shape[2]
-    for i in range(last):
-        a = last if i == j else i
-        keep[d + 1, i] = keep[d, a]
-        old, new = (d * rows + a) * width, ((d + 1) * rows + i) * width
-        for b in range(0, last, WIDTH):
-            store(C, new + b, load(C, old + b))
-            store(G, new + b, load(G, old + b))
-        C[d + 1, i, j], G[d + 1, i, j] = C[d, a, last], G[d, a, last]
+def new_states(size, e0, r0, h0, C0, G0):
+    """The six arrays, with room for `size` states, of which the first is this problem."""
+    k, n = r0.shape
+    e, r, h = np.zeros(size), np.zeros((size, k, n)), np.zeros((size, k, n))
+    C, G, task = np.zeros((size, n, n)), np.zeros((size, n, n)), np.zeros((size, n), np.int64)
+    e[0] = e0
+    for i in range(n):
+        task[0, i] = i
+        for j in range(n):
+            C[0, i, j], G[0, i, j] = C0[i, j], G0[i, j]
+        for row in range(k):
+            r[0, row, i], h[0, row, i] = r0[row, i], h0[row, i]
+    return e, r, h, C, G, task
 
 
 @njit(error_model="numpy")
-def fix_last(j, m, d, e, r, h, C, G, keep):
-    """State d + 1 <- state d (m open tasks) after fixing its position j last; the last one takes the place of j."""
+def learn_first(e, r, h, C, G, task, a, b, m, j):
+    """State b <- state a, with m open tasks, after learning its j-th next."""
     last = m - 1
-    own = G[d, j, j]
-    e[d + 1] = e[d]
+    e[b] = e[a]
     for row in range(r.shape[1]):
-        v = r[d, row, j]
-        pull = h[d, row, j] - v * own
-        e[d + 1] -= v * (h[d, row, j] + pull)
+        v = r[a, row, j]
+        e[b] -= v * (2.0 * h[a, row, j] - v * G[a, j, j])
         for i in range(last):
-            r[d + 1, row, i] = r[d, row, i]
-            h[d + 1, row, i] = h[d, row, i] - v * G[d, j, i] - C[d, j, i] * pull
+            r[b, row, i] = r[a, row, i] - v * C[a, j, i]
+            h[b, row, i] = h[a, row, i] - v * G[a, j, i]
         if j < last:
-            r[d + 1, row, j] = r[d, row, last]
-            h[d + 1, row, j] = h[d, row, last] - v * G[d, j, last] - C[d, j, last] * pull
-    rows, width = C.shape[1], C.shape[2]
-    gone = (d * rows + j) * width
+            r[b, row, j] = r[a, row, last] - v * C[a, j, last]
+            h[b, row, j] = h[a, row, last] - v * G[a, j, last]
     for i in range(last):
-        a = last if i == j else i
-        keep[d + 1, i] = keep[d, a]
-        c = C[d, a, j]
-        g = G[d, a, j] - own * c
-        old, new = (d * rows + a) * width, ((d + 1) * rows + i) * width
-        for b in range(0, last, WIDTH):
-            store(C, new + b, load(C, old + b))
-            line = add_product(load(G, old + b), splat(-c), load(G, gone + b))
-            store(G, new + b, add_product(line, splat(-g), load(C, gone + b)))
-        C[d + 1, i, j], G[d + 1, i, j] = C[d, a, last], G[d, a, last] - c * G[d, j, last] - g * C[d, j, last]
+        p = last if i == j else i
+        task[b, i] = task[a, p]
+        for q in range(last):
+            C[b, i, q] = C[a, p, q]
+            G[b, i, q] = G[a, p, q]
+        C[b, i, j], G[b, i, j] = C[a, p, last], G[a, p, last]
 
 
-@njit(error_model="numpy", fastmath={"contract"})
-def finish(m, e, r, h, C, G, keep, before, best, tail):
-    """Try every allowed order of the last m <= 3 tasks; tail <- the best one below `best`, whose error is returned."""
+@njit(error_model="numpy")
+def fix_last(e, r, h, C, G, task, a, b, m, j):
+    """State b <- state a, with m open tasks, after fixing its j-th as the last of them."""
+    last, own = m - 1, G[a, j, j]
+    e[b] = e[a]
+    for row in range(r.shape[1]):
+        v = r[a, row, j]
+        pull = h[a, row, j] - v * own
+        e[b] -= v * (h[a, row, j] + pull)
+        for i in range(last):
+            r[b, row, i] = r[a, row, i]
+            h[b, row, i] = h[a, row, i] - v * G[a, j, i] - C[a, j, i] * pull
+        if j < last:
+            r[b, row, j] = r[a, row, last]
+            h[b, row, j] = h[a, row, last] - v * G[a, j, last] - C[a, j, last] * pull
+    for i in range(last):
+        p = last if i == j else i
+        task[b, i] = task[a, p]
+        c = C[a, p, j]
+        g = G[a, p, j] - own * c
+        for q in range(last):
+            C[b, i, q] = C[a, p, q]
+            G[b, i, q] = G[a, p, q] - c * G[a, j, q] - g * C[a, j, q]
+        C[b, i, j], G[b, i, j] = C[a, p, last], G[a, p, last] - c * G[a, j, last] - g * C[a, j, last]
+
+
+@njit(error_model="numpy")
+def finish(e, r, h, C, G, task, a, m, before, best, tail):
+    """Try every allowed order of the m <= 3 tasks of state a; tail <- the best; returns its error, or `best`."""
     one = np.uint64(1)
     for i in range(m):
-        a = np.uint64(keep[i])
+        first = np.uint64(task[a, i])
         for j in range(m):
             if j == i and m > 1:
                 continue
-            b = np.uint64(keep[j])
+            second = np.uint64(task[a, j])
             k = 3 - i - j  # the third of three
-            value = e
-            for row in range(r.shape[0]):
-                u = r[row, i]
-                value -= u * (2.0 * h[row, i] - u * G[i, i])
+            value = e[a]
+            for row in range(r.shape[1]):
+                u = r[a, row, i]
+                value -= u * (2.0 * h[a, row, i] - u * G[a, i, i])
                 if m > 1:
-                    v = r[row, j] - u * C[i, j]
-                    value -= v * (2.0 * (h[row, j] - u * G[i, j]) - v * G[j, j])
+                    v = r[a, row, j] - u * C[a, i, j]
+                    value -= v * (2.0 * (h[a, row, j] - u * G[a, i, j]) - v * G[a, j, j])
                     if m > 2:
-                        w = r[row, k] - u * C[i, k] - v * C[j, k]
-                        value -= w * (2.0 * (h[row, k] - u * G[i, k] - v * G[j, k]) - w * G[k, k])
+                        w = r[a, row, k] - u * C[a, i, k] - v * C[a, j, k]
+                        value -= w * (2.0 * (h[a, row, k] - u * G[a, i, k] - v * G[a, j, k]) - w * G[a, k, k])
             if value < best:
-                if m > 1 and (before[a] >> b) & one:
+                if m > 1 and (before[first] >> second) & one:
                     continue
                 if m > 2:
-                    c = np.uint64(keep[k])
-                    if ((before[a] | before[b]) >> c) & one:
+                    third = np.uint64(task[a, k])
+                    if ((before[first] | before[second]) >> third) & one:
                         continue
-                    tail[2] = keep[k]
+                    tail[2] = third
                 best = value
-                tail[0] = keep[i]
+                tail[0] = first
                 if m > 1:
-                    tail[1] = keep[j]
+                    tail[1] = second
     return best
 
 
@@ -120,43 +130,3 @@ def order_error(e, r, h, C, G, order):
                 r[row, i] -= v * C[j, i]
                 h[row, i] -= v * G[j, i]
     return e
-
-
-@njit()
-def keep_best(order, begun, tail, count, best_order):
-    """best_order <- order with `count` tasks of `tail` at `begun`; slices would take seconds to compile here."""
-    for i in range(len(order)):
-        best_order[i] = order[i]
-    for i in range(count):
-        best_order[begun + i] = tail[i]
-
-
-@njit(error_model="numpy")
-def more_room(table, values, rows):
-    """Copies of both with room for that many rows."""
-    longer, more = np.zeros((rows, table.shape[1]), np.int8), np.zeros(rows)
-    for i in range(len(table)):
-        more[i] = values[i]
-        for j in range(table.shape[1]):
-            longer[i, j] = table[i, j]
-    return longer, more
-
-
-@njit()
-def leave_open(depth, top, goal, turn, count, price, child, at_front, ends, tasks, order, left, bounds, num_left):
-    """Append to `left` and `bounds` the children below `goal` that a search has not tried; returns the number of rows.
-
-    A search from depth `top` stands at `depth`. tasks[d]: the open tasks at depth d; child[d, t]: which of them is the
-    t-th to try; turn[d]: the first t not tried. ends[d]: tasks fixed at the front and at the back. `order` is used up.
-    """
-    n = len(order)
-    for d in range(depth, top - 1, -1):  # from the deepest: what is written into `order` there is not read above
-        for t in range(turn[d], count[d]):
-            if price[d, t] < goal:
-                order[ends[d, 0] if at_front[d] else n - 1 - ends[d, 1]] = tasks[d, child[d, t]]
-                for i in range(n):
-                    left[num_left, i + 2] = order[i]
-                left[num_left, 0], left[num_left, 1] = ends[d, 0] + at_front[d], ends[d, 1] + (not at_front[d])
-                bounds[num_left] = price[d, t]
-                num_left += 1
-    return num_left
