@@ -40,8 +40,9 @@ PROVEN = 1e-9
 """Proven means: no allowed order is better by more than this share of the spread over random orders."""
 BEAM_WIDTHS = (8, 64, 512, 4096, 32768)
 """Endings that a beam keeps, one try after the other until the order is proven."""
-SEARCHED_FROM = 512
-"""Where a beam of this width did not prove its order, local search looks for a better one."""
+SEARCHED_FROM, FAR = 512, 10.0
+"""Where a beam of this width did not prove its order, or the bound is more than so many spreads away, local search
+looks for a better one."""
 NUMBERS = 20_000_000
 """Most numbers in the states of a beam: with many tasks it is narrower."""
 EXACT_CHILDREN = 8
@@ -108,6 +109,7 @@ def _search(problem: LawProblem, goal: int, tolerance: float, seed: int, clock: 
     """Beams of growing width, each with the best order so far as its bar, and local search in between."""
     peel = _Peel.of(problem, goal)
     best, value, bound, nodes = np.arange(0), -math.inf, math.inf, 0
+    searched = -math.inf  # the value of the last order that local search could not improve
     for width in BEAM_WIDTHS:
         ending = peel.beam(min(width, max(8, NUMBERS // problem.size**2)), value + tolerance, clock)
         nodes += ending.nodes
@@ -118,11 +120,12 @@ def _search(problem: LawProblem, goal: int, tolerance: float, seed: int, clock: 
             return Proof(best, -value, -value, nodes)
         if clock.report(-value, -bound):
             break
-        if width >= SEARCHED_FROM:
-            order = improved(problem, best, -goal, seed, clock)
+        if value > searched and (width >= SEARCHED_FROM or bound - value > FAR * tolerance / PROVEN):
+            order = improved(problem, best, -goal, seed, clock.share(0.7))
             after = goal * problem.value(order)
             if after > value + tolerance:
                 best, value = order, after
+            searched = value
         if width * problem.size**2 >= NUMBERS:
             break  # a wider one would not be wider
     return Proof(best, -value, -bound, nodes)
