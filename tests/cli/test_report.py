@@ -83,8 +83,8 @@ def test_options_are_those_of_plan(capsys):
 
 def test_output_similarity_visits_and_learned():
     write_similarity("out.csv", TABLE, NAMES)
-    assert main(["report", "table.csv", "--output-similarity", "out.csv", "--visits", "5", "--learned", "cats",
-                 "--retention", "1"]) == 0  # fmt: skip
+    options = ["--visits", "5", "--learned", "cats", "--retention", "1"]  # an output similarity is the paper's
+    assert main(["report", "table.csv", "--output-similarity", "out.csv", *options]) == 0
     found = numbers_in()["plan"]
     assert found["options"]["output"] == TABLE.tolist()
     assert len(found["order"]) == 5
@@ -94,10 +94,12 @@ def test_transfer_tables():
     ratios = (1 - TABLE) ** 2
     write_similarity("ratios.csv", ratios, NAMES)
     assert main(["report", "ratios.csv", "--ratios"]) == 0
-    np.testing.assert_allclose(numbers_in()["similarity"], 1 - ratios, atol=1e-12)  # knowledge
+    found = numbers_in()
+    np.testing.assert_allclose(found["table"], 1 - ratios, atol=1e-12)
+    assert found["plan"]["objective"] == "score"
     assert main(["report", "ratios.csv", "--ratios", "--retention", "1"]) == 0
     found = numbers_in()
-    np.testing.assert_allclose(found["similarity"], TABLE, atol=1e-12)
+    np.testing.assert_allclose(found["table"], TABLE, atol=1e-12)
     assert any("loss ratios" in note for note in found["plan"]["notes"])
 
 
@@ -112,9 +114,7 @@ def test_a_plan_with_and_without_its_matrix(capsys):
         assert alone["plan"] == whole["plan"] == json.load(file)
     assert "comparison" not in alone
     capsys.readouterr()
-    compared = printed(capsys, "compare", "table.csv", "--weights", "dogs=3")
-    # a page is about one learner; `compare` also looks at others
-    assert whole["comparison"] == {**compared, "at_retention": [], "best_orders": []}
+    assert whole["comparison"] == printed(capsys, "compare", "table.csv", "--weights", "dogs=3")
     capsys.readouterr()
     write_similarity("other.csv", TABLE**2, NAMES)
     assert "another digest" in refused(capsys, "plan.json", "--similarity", "other.csv")
@@ -123,7 +123,8 @@ def test_a_plan_with_and_without_its_matrix(capsys):
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("order", [9, 1, 2, 3, 4]), ("order", "ABCDE"), ("knowledge_path", [[1.0]]), ("names", [1, 2, 3, 4, 5]),
+    [("order", [9, 1, 2, 3, 4]), ("order", "ABCDE"), ("error_path", [[1.0]]), ("knowledge_path", [[1.0]]),
+     ("names", [1, 2, 3, 4, 5]),
      ("error", "x"), ("seconds", "x"), ("task_errors", None), ("options", []), ("options", {"learned": ["nobody"]}),
      ("options", {"weights": [1]}), ("error_path", "x"), ("error", float("nan")),
      ("knowledge", []), ("score", None), ("objective", "x")],
@@ -134,6 +135,26 @@ def test_a_plan_that_was_tampered_with_is_refused(capsys, key, value):
     with open("plan.json", "w") as file:
         json.dump({**plan, key: value}, file)
     assert "must" in refused(capsys, "plan.json")
+
+
+@pytest.mark.parametrize("retention", [[], ["--retention", "1"]])
+def test_a_plan_that_its_table_refutes_is_not_repeated(capsys, retention):
+    assert main(["solve", "table.csv", "--json", *retention]) == 0
+    plan = json.loads(capsys.readouterr().out)
+    value = plan["error" if retention else "score"]
+    lie = {"error": 1e-9, "bound": 1e-9} if retention else {"score": 0.99, "bound": 0.99}
+    with open("plan.json", "w") as file:
+        json.dump({**plan, **lie}, file)
+    assert main(["report", "plan.json", "--similarity", "table.csv"]) == 0
+    found = numbers_in()
+    assert found["plan"]["error" if retention else "score"] == pytest.approx(value)
+    assert found["plan"]["proven"] is False
+    assert "its table gives" in found["disagreements"][0]
+    with open("report.html", encoding="utf-8") as file:
+        text = file.read()
+    warned = text[text.index('id="warnings"') :]
+    assert "its table gives" in warned[: warned.index("</section>")]
+    assert "It is proven" not in text
 
 
 def test_hostile_words_in_a_plan_are_escaped(capsys):

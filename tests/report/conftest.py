@@ -27,11 +27,11 @@ HOSTILE = (
 
 @pytest.fixture(scope="session")
 def make_page(make_correlation):
-    """A function (num_tasks, names=None, **options) -> (text of the page, its numbers)."""
+    """A function (num_tasks, names=None, **options) -> (text of the page, its numbers); of the law by default."""
 
     def make(num_tasks, names=None, *, matrix=True, time_limit=2.0, **options):
         similarity = make_correlation(num_tasks, 3)
-        plan = solve(similarity, names=names, time_limit=time_limit, **options, retention=1)
+        plan = solve(similarity, names=names, time_limit=time_limit, **options)
         numbers = plan_numbers(plan, similarity if matrix else None, time_limit=time_limit)
         return page_html(plan_page(numbers, "A title", "a file"), "taskorder report a"), numbers
 

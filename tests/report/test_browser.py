@@ -46,7 +46,7 @@ def test_opens_from_disk_without_network_or_complaint(opened):
     page = opened()
     assert page.problems == []
     assert page.locator("h1").inner_text() == "A title"
-    assert page.locator("figure svg:visible").count() == 7
+    assert page.locator("figure svg:visible").count() == 8
     assert page.locator("table:visible").count() == 0
     assert "NaN" not in page.locator("main").inner_html()
 
@@ -120,7 +120,7 @@ def test_without_scripts_every_chart_is_a_still_drawing(opened, width):
     assert page.locator("noscript > p").inner_text() == "Scripts are off: the charts are still drawings."
     assert page.locator("#order li:visible").count() == len(HOSTILE)
     drawings = page.locator("figure svg.still:visible")
-    assert drawings.count() == 7
+    assert drawings.count() == 8
     for drawing in drawings.all():
         box = drawing.bounding_box()
         assert 300 < box["width"] <= min(560, width - 32)
@@ -136,7 +136,7 @@ def test_without_scripts_and_drawings_all_numbers_are_there(browser, make_page, 
     file.write_text(make_page(4)[0], encoding="utf-8")
     page = browser.new_page(java_script_enabled=False)
     page.goto(file.as_uri())
-    assert page.locator("figure table:visible").count() == 7
+    assert page.locator("figure table:visible").count() == 8
     assert "tables in place of charts" in page.locator("noscript > p").inner_text()
     page.close()
 
@@ -145,7 +145,7 @@ def test_without_scripts_and_drawings_all_numbers_are_there(browser, make_page, 
 def test_nothing_is_wider_than_the_screen(opened, width):
     page = opened(viewport={"width": width, "height": 700})
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert page.locator("figure svg:visible").count() == 7
+    assert page.locator("figure svg:visible").count() == 8
     drawn = [float(box.split()[2]) for box in page.locator("figure svg").evaluate_all(VIEW_BOXES)]
     assert set(drawn) == {min(720, width - 32 if width < 640 else width - 48)}
     page.set_viewport_size({"width": 500, "height": 700})

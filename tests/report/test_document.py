@@ -92,16 +92,18 @@ def test_names_are_text_and_nothing_else(hostile):
     assert [name for name in HOSTILE if name.strip() in embedded(text, "charts")["map-0"]["names"]] == list(HOSTILE)
 
 
-def test_numbers_in_the_page_are_those_of_the_json(make_page):
-    text, numbers = make_page(6)
+@pytest.mark.parametrize("options", [{}, {"retention": 1}, {"objective": "error"}])
+def test_numbers_in_the_page_are_those_of_the_json(make_page, options):
+    text, numbers = make_page(6, **options)
     assert embedded(text) == json.loads(json.dumps(numbers.to_dict()))
     shown = {float(value) for value in re.findall(r'data-value="([^"]+)"', text)}
-    for value in (numbers.plan.error, *numbers.plan.task_errors, *numbers.totals.tolist()):
-        assert value in shown
+    ends = numbers.plan.knowledge if numbers.plan.objective == "score" else numbers.plan.task_errors
+    for value in (numbers.plan.value, *ends, *numbers.values.tolist()):
+        assert min(abs(value - other) for other in shown) < 1e-12
     for score in numbers.around.comparison.scores:
         assert score.value in shown
     cells = np.array(embedded(text, "charts")["similarity-0"]["values"])
-    wanted = numbers.around.similarity[np.ix_(numbers.plan.order, numbers.plan.order)]
+    wanted = numbers.table.values[np.ix_(numbers.plan.order, numbers.plan.order)]
     np.testing.assert_allclose(cells, wanted, rtol=1e-3)
 
 
@@ -118,7 +120,7 @@ def test_sizes_small_to_middling(make_page, num_tasks):
 def test_every_figure_has_a_name_a_chart_and_a_table(make_page):
     text, _ = make_page(7)
     figures = text.split("<figure")[1:]
-    assert len(figures) == 7
+    assert len(figures) == 8
     for figure in figures:
         figure = figure[: figure.index("</figure>")]
         assert 'aria-label="' in figure
@@ -132,17 +134,20 @@ def test_every_figure_has_a_name_a_chart_and_a_table(make_page):
     assert levels == [1] + [2] * (len(levels) - 1)
 
 
+@pytest.mark.parametrize("retention", [None, 1])
 @pytest.mark.parametrize("rule", [rule for rule in RULES if rule != "optimal"])
-def test_every_rule_has_a_page(make_page, rule):
-    text, numbers = make_page(6, rule=rule)
+def test_every_rule_has_a_page(make_page, rule, retention):
+    text, numbers = make_page(6, rule=rule, retention=retention)
     assert numbers.plan.rule == rule
     assert "this plan" in text
     assert embedded(text, "charts")["path-0"]["lines"][0]["look"] == rule
 
 
 def test_constraints_revisits_and_a_plan_without_its_matrix(make_page):
-    text, _ = make_page(6, learned=["B"], visits=7, weights=[1, 2, 1, 1, 1, 1])
+    text, _ = make_page(6, learned=["B"], weights=[1, 2, 1, 1, 1, 1])
     assert "Learned before: <bdi>B</bdi>" in text
+    assert "weighted mean" in text
+    text, _ = make_page(6, learned=["B"], visits=7, weights=[1, 2, 1, 1, 1, 1], retention=1)
     assert "weighted sum" in text
     assert "visited more than once" in text
     alone, _ = make_page(6, matrix=False)
@@ -163,12 +168,45 @@ def test_colors_stand_out_from_dark_paper():
     assert contrast((0, 0, 0), (255, 255, 255)) == pytest.approx(21)
 
 
-def test_a_better_rival_is_named_in_the_answer(make_page):
-    text, numbers = make_page(6, rule="min-path")
+@pytest.mark.parametrize("retention", [None, 1])
+def test_a_better_rival_is_named_in_the_answer(make_page, retention):
+    text, numbers = make_page(6, rule="min-path", retention=retention)
     best = numbers.around.comparison.scores[0]
-    assert f"The rule {best.rule} does better here: {best.value:.4g}." in text
-    assert "does better here" not in make_page(6)[0]
-    assert "does better here" not in make_page(6, rule="worst")[0]
+    assert f"The rule {best.rule} does better here: {numbers.measure.said(best.value)}." in text
+    assert "does better here" not in make_page(6, retention=retention)[0]
+    assert "does better here" not in make_page(6, rule="worst", retention=retention)[0]
+
+
+def test_a_proof_is_said_to_be_about_the_model(make_page):
+    for options in ({}, {"retention": 1}):
+        text, numbers = make_page(5, **options)
+        assert numbers.plan.proven
+        assert "It is proven in the model that no allowed order is better." in text
+        assert "A proof is a proof about the model, not about your network." in text
+    text, _ = make_page(5, rule="greedy")
+    assert "A proof is" not in text
+
+
+def test_words_follow_the_objective(make_page):
+    law, numbers = make_page(6)
+    said = "".join(Reader(law).said)
+    assert f"{numbers.plan.value:.0%}".replace("%", " %") in said
+    assert "keeps 13 % of what it knew when the next task is learned" in said
+    assert "knowledge 1 - (1 - rho)^2 from a similarity rho" in said
+    assert "closed form" not in said
+    assert "final error" not in said
+    paper = "".join(Reader(make_page(6, retention=1)[0]).said)
+    assert "in the paper's theory" in paper
+    assert "mean knowledge" not in paper
+
+
+def test_steps_that_may_come_in_any_order_are_dashed(make_page):
+    text, numbers = make_page(12)
+    free = numbers.around.free
+    assert free > 2
+    assert text.count('<span class="free">') == free
+    assert f"The first {free} may come in any order" in text
+    assert make_page(12, retention=1)[1].around.free == 0
 
 
 def test_notes_do_not_stand_under_warnings(make_page):

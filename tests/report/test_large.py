@@ -5,7 +5,7 @@ import numpy as np
 from taskorder.ordering.compare import compare
 from taskorder.records import Plan
 from taskorder.report.document import page_html
-from taskorder.report.plan_numbers import PlanNumbers, Surroundings
+from taskorder.report.plan_numbers import PlanNumbers, Surroundings, TaskTable
 from taskorder.report.plan_page import plan_page
 
 from .conftest import embedded
@@ -20,19 +20,17 @@ def test_two_thousand_tasks_with_long_names():
     ends, totals = rng.random(P), np.linspace(P, 1.0, P + 1)
     plan = Plan(order, names, 1.0, tuple(ends.tolist()), (), "optimal", similarity_digest="0" * 64)
     # searching at this size takes long; what counts here is the amount of numbers
-    small = compare(np.eye(2), retention=1)
+    small = compare(np.eye(2), retention=1, retentions=[])
     table = np.clip(rng.standard_normal((P, P)), -1, 1)
     around = Surroundings(
         comparison=small,
-        similarity=table,
         rivals={score.rule: totals * rng.random(P + 1) for score in small.scores},
-        random_errors=np.sort(rng.random(100)),
+        random_values=np.sort(rng.random(100)),
         band=np.sort(rng.random((5, P + 1)), axis=0),
-        points=rng.standard_normal((P, 2)),
-        share_shown=0.5,
         slopes=rng.standard_normal((P, P)),
     )
-    text = page_html(plan_page(PlanNumbers(plan, totals, ends, ends, around), "large", "file"), "taskorder report")
+    numbers = PlanNumbers(plan, totals, ends, ends, TaskTable(table, True, rng.standard_normal((P, 2)), 0.5), around)
+    text = page_html(plan_page(numbers, "large", "file"), "taskorder report")
     assert 1_000_000 < len(text.encode()) < 5_000_000
     assert "<script>&quot;" not in text
     assert "names together are too long" in text

@@ -92,6 +92,6 @@ def test_the_same_numbers_give_the_same_drawing_and_ids_differ_between_charts(dr
 def test_without_matplotlib_the_tables_stay_open(make_page, monkeypatch):
     monkeypatch.setattr("taskorder.report.stills.find_spec", lambda name: None)
     text, _ = make_page(4)
-    assert text.count("<figure") == text.count('<details open=""') == 7
+    assert text.count("<figure") == text.count('<details open=""') == 8
     assert "tables in place of charts" in text
     assert "<svg" not in text

@@ -96,9 +96,16 @@ def compare(
         names=names, before=before, first=first, last=last, learned=learned, seed=seed, repair=repair,
     )  # fmt: skip
     comparison = compare_input(inputs, count, time_limit, watch)[0]
+    return with_other_retentions(comparison, inputs, others, Clock(checks.seconds_limit(time_limit), watch))
+
+
+def with_other_retentions(
+    comparison: Comparison, inputs: SolverInput, retentions: Iterable[float], clock: Clock
+) -> Comparison:
+    """The comparison with what is best for learners that keep less or more, where that can be said."""
+    others = tuple(retentions)
     if not others or inputs.table.output is not None or inputs.constraints.num_open < 2:
         return comparison
-    clock = Clock(checks.seconds_limit(time_limit), watch)
     return replace(
         comparison,
         at_retention=tuple(filter(None, (at_retention(inputs, other, comparison, clock) for other in others))),

@@ -64,7 +64,7 @@ class Proof:
     @property
     def complete(self) -> bool:
         """True when no allowed order can be better."""
-        return self.bound >= self.error
+        return bool(self.bound >= self.error)
 
 
 def tolerance(problem: Problem, error: float) -> float:

@@ -82,6 +82,8 @@ def spread_over_orders(problem: LawProblem, seed: int) -> float:
 
 def free_beginning(problem: LawProblem, order: Ints, tolerance: float) -> int:
     """How many of the first visits can be learned in any order without changing the score by more than `tolerance`."""
+    if problem.size < 2:
+        return 0
     peel = _Peel.of(problem, 1)
     g = peel.gains.copy()
     left = problem.size

@@ -21,9 +21,12 @@ FULL_MATRIX = 30
 PAIRS = 25
 
 
-def order_path(order: Sequence[int], names: Sequence[str], learned: Sequence[str] = ()) -> Html:
-    """The order as a labeled path that wraps; a long one shows its ends and unfolds."""
-    stops = [tag("li", tag("span", tag("b", step), task(names[k]))) for step, k in enumerate(order, start=1)]
+def order_path(order: Sequence[int], names: Sequence[str], learned: Sequence[str] = (), free: int = 0) -> Html:
+    """The order as a labeled path that wraps; a long one shows its ends and unfolds. The first `free` are dashed."""
+    stops = [
+        tag("li", tag("span", tag("b", step), task(names[k]), class_="free" if step <= free else None))
+        for step, k in enumerate(order, start=1)
+    ]
     before = html('<p class="words">Learned before: {}.</p>', join(map(task, learned), ", ")) if learned else Html("")
     if len(stops) <= WHOLE_ORDER:
         return join([before, tag("ol", *stops, class_="order")])

@@ -27,8 +27,15 @@ def pilot_facts(plan: Plan) -> list[Fact]:
     """What a pilot adds to the numbers on top."""
     facts = []
     if plan.prediction is not None:
-        detail = f"mean {plan.prediction.unit} of all tasks at the end"
-        facts.append(Fact("Predicted", percent(plan.prediction.mean), detail))
+        found = plan.prediction
+        interval = (
+            ""
+            if found.low is None or found.high is None
+            else f"; 90 % interval {percent(found.low)} to {percent(found.high)}"
+        )
+        facts.append(Fact("Predicted", percent(found.mean), f"mean {found.unit} of all tasks at the end{interval}"))
+        spread = f"mean {found.unit}; {percent(found.random_std)} standard deviation between orders"
+        facts.append(Fact("A random order", percent(found.random_mean), spread))
     if plan.confidence is not None:
         detail = f"likely to beat a random order; {plan.confidence.verdict}"
         facts.append(Fact("Confidence", percent(plan.confidence.beats_random), detail))
@@ -77,7 +84,8 @@ def _prediction(plan: Plan, prediction: Prediction, names: Names) -> Section:
     shown = [*learned, *plan.order]
     rows = [
         Bar(names[k], 0.0, max(prediction.tasks[k], 0.0), plan.rule,
-            f"{names[k]}: {percent(prediction.tasks[k])} ({percent(low[k])} to {percent(high[k])})")
+            f"{names[k]}: {percent(prediction.tasks[k])} ({percent(low[k])} to {percent(high[k])})",
+            None if prediction.tasks_low is None else (low[k], high[k]))
         for k in shown[-MOST_BARS:]
     ]  # fmt: skip
     label = f"Predicted {prediction.unit} of every task at the end, in the order of learning"

@@ -1,4 +1,4 @@
-"""The numbers of a plan's page; what needs the similarity matrix is kept apart, since a plan holds only its digest."""
+"""The numbers of a plan's page; what needs the table is kept apart, since a plan holds only its digest."""
 
 from __future__ import annotations
 
@@ -12,12 +12,16 @@ import numpy as np
 
 from taskorder import checks
 from taskorder.checks import Floats
-from taskorder.ordering.clock import Watch
-from taskorder.ordering.compare import compare_input
+from taskorder.ordering.clock import Clock, Watch
+from taskorder.ordering.compare import RETENTIONS, compare_input, with_other_retentions
+from taskorder.ordering.law_search import free_beginning
 from taskorder.ordering.plans import task_paths
-from taskorder.ordering.solver_input import SolverInput, solver_input_of
+from taskorder.ordering.solve import SCORE_TIE
+from taskorder.ordering.solver_input import SolverInput, solver_input_of, with_retention
 from taskorder.records import Comparison, Plan
 from taskorder.report.embedding import task_points
+from taskorder.report.measure import Measure, measure_of
+from taskorder.report.recomputed import checked_plan, without_refuted_proof
 from taskorder.report.sensitivity import pair_derivatives, table_derivatives
 
 NUM_RANDOM = 1000
@@ -25,29 +29,49 @@ NUM_RANDOM = 1000
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 WHOLE_TABLES = 12_000
 """Numbers of a table that go into the page; a larger one (from 110 tasks on) is left out of its JSON."""
+MOST_VALUES = 5040
+"""Random values that go into the page; more are left out of its JSON."""
 NAME_BUDGET = 80_000
 """Bytes of all names together: they stand in a page about ten times."""
 
 
 @dataclass(frozen=True, eq=False)
-class Surroundings:
-    """What surrounds a plan: rivals, random orders, the map, and what each pair costs."""
+class TaskTable:
+    """What a plan was made from, and the map of its tasks."""
 
-    comparison: Comparison
-    similarity: Floats
-    """(P, P) as given, by task."""
-    rivals: dict[str, Floats]
-    """Of each rule, the (weighted) sum of errors before and after each of its steps."""
-    random_errors: Floats
-    """Final error of every allowed order, or of random ones, sorted."""
-    band: Floats
-    """(5, steps + 1) `QUANTILES` of the sum of errors after each step of those orders."""
+    values: Floats
+    """(P, P) by task: the transfer table that the prediction was computed on, or the similarity as given."""
+    symmetric: bool
     points: Floats
     """(P, 2) the map of the tasks."""
     share_shown: float
     """Share of all squared distances that the map shows."""
+
+    @property
+    def name(self) -> str:
+        """similarity, or knowledge where it is that of a learner of one task on every task."""
+        return "similarity" if self.symmetric else "knowledge"
+
+
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """What surrounds a plan: rivals, random orders, and what each entry of the table does."""
+
+    comparison: Comparison
+    rivals: dict[str, Floats]
+    """Of each rule, the value before and after each of its steps."""
+    random_values: Floats
+    """Value of every allowed order, or of random ones, sorted."""
+    band: Floats
+    """(5, steps + 1) `QUANTILES` of the value after each step of those orders."""
     slopes: Floats
-    """(P, P) exact derivative of the plan's final error for the similarity of each pair."""
+    """(P, P) exact derivative of the plan's value for each entry of the table; of a similarity, for each pair."""
+    left: Floats | None = None
+    """(steps,) what each step leaves of the score at the end; None where the objective is the error."""
+    free: int = 0
+    """So many of the first steps may come in any order."""
+    elsewhere: tuple[float, ...] = ()
+    """The value of this plan's order at each of the other retentions of the comparison."""
 
     @property
     def which(self) -> str:
@@ -55,10 +79,10 @@ class Surroundings:
         count = self.comparison.random_count
         return f"all {count} allowed orders" if self.comparison.random_exact else f"{count} random orders"
 
-    def share_better(self, error: float) -> float:
-        """Share of those orders with a smaller error, past rounding: none for a proven plan."""
+    def share_better(self, value: float) -> float:
+        """Share of those orders with a better value, past rounding: none for a proven plan."""
         sign = -1 if self.comparison.objective == "score" else 1
-        return float((sign * self.random_errors < sign * error - 1e-9 * abs(error) - 1e-15).mean())
+        return float((sign * self.random_values < sign * value - 1e-9 * abs(value) - 1e-15).mean())
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,22 +90,31 @@ class PlanNumbers:
     """A plan and all that its page shows."""
 
     plan: Plan
-    totals: Floats
-    """(steps + 1,) the (weighted) sum of all errors before and after each step."""
+    values: Floats
+    """(steps + 1,) the score or the error before and after each step."""
     before: Floats
-    """(P,) error of each task just before its last visit; before the first step for a task learned already."""
+    """(P,) knowledge or error of each task just before its last visit; before the first step if learned already."""
     after: Floats
-    """(P,) error of each task just after its last visit; the same for a task learned already."""
+    """(P,) the same just after its last visit."""
+    table: TaskTable | None
     around: Surroundings | None
+    """None without the table, and where a plan from a pilot was made for another objective than its prediction."""
+    disagreements: tuple[str, ...] = ()
+    """What the plan says and its table refutes; the page shows what the table gives."""
 
     @property
     def names(self) -> tuple[str, ...]:
         """The names of the tasks, cut where all of them together are too long for a page."""
         return page_names(self.plan.names)
 
+    @property
+    def measure(self) -> Measure:
+        """The words of the plan's objective."""
+        return measure_of(self.plan.objective)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values: the records as `plan --json` and `compare --json` write them, and what was added."""
-        large = self.before.size * self.totals.size > WHOLE_TABLES
+        large = self.before.size * self.values.size > WHOLE_TABLES
         left_out = ["plan.error_path", "plan.knowledge_path", "plan.options.output"] if large else []
         short = replace(self.plan, error_path=(), knowledge_path=(), options={**self.plan.options, "output": None})
         plan = asdict(short if large else self.plan)
@@ -91,24 +124,33 @@ class PlanNumbers:
         values: dict[str, Any] = {
             "kind": "plan",
             "plan": plan,
-            "totals": self.totals.tolist(),
-            "error_before_learning": self.before.tolist(),
-            "error_just_learned": self.after.tolist(),
+            "values": self.values.tolist(),
+            "before_learning": self.before.tolist(),
+            "just_learned": self.after.tolist(),
+            "disagreements": list(self.disagreements),
         }
-        if self.around is not None:
-            whole = self.around.similarity.size <= WHOLE_TABLES
-            left_out += [] if whole else ["similarity", "pair_derivatives"]
+        whole = self.table is not None and self.table.values.size <= WHOLE_TABLES
+        if self.table is not None:
+            left_out += [] if whole else ["table"]
             values |= {
-                "comparison": {**asdict(self.around.comparison), "names": self.names},
-                "rival_totals": {rule: path.tolist() for rule, path in self.around.rivals.items()},
-                "random_errors": self.around.random_errors.tolist() if len(self.around.random_errors) <= 5040 else None,
-                "random_quantiles": dict(zip(map(str, QUANTILES), self.around.band.tolist(), strict=True)),
-                "map": self.around.points.tolist(),
-                "map_share": self.around.share_shown,
-                "similarity": self.around.similarity.tolist() if whole else None,
-                "pair_derivatives": self.around.slopes.tolist() if whole else None,
+                "map": self.table.points.tolist(),
+                "map_share": self.table.share_shown,
+                "table": self.table.values.tolist() if whole else None,
             }
-            left_out += [] if values["random_errors"] is not None else ["random_errors"]
+        if self.around is not None:
+            around, many = self.around, len(self.around.random_values) > MOST_VALUES
+            left_out += [] if whole else ["derivatives"]
+            left_out += ["random_values"] if many else []
+            values |= {
+                "comparison": {**asdict(around.comparison), "names": self.names},
+                "rivals": {rule: path.tolist() for rule, path in around.rivals.items()},
+                "random_values": None if many else around.random_values.tolist(),
+                "random_quantiles": dict(zip(map(str, QUANTILES), around.band.tolist(), strict=True)),
+                "derivatives": around.slopes.tolist() if whole else None,
+                "left_by_step": None if around.left is None else around.left.tolist(),
+                "free_steps": around.free,
+                "at_other_retentions": list(around.elsewhere),
+            }
         return {**values, "left_out": left_out}
 
 
@@ -129,52 +171,84 @@ def page_names(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def plan_numbers(
-    plan: Plan, similarity: Floats | None = None, *, time_limit: float | None = 10.0, watch: Watch | None = None
+    plan: Plan, table: Floats | None = None, *, time_limit: float | None = 10.0, watch: Watch | None = None
 ) -> PlanNumbers:
-    """All numbers of the page; without `similarity`, those that the plan itself holds.
+    """All numbers of the page; without `table`, those that the plan itself holds.
 
-    `similarity` must be the matrix that the plan was made from, which its digest tells.
+    `table` must be the one that the plan was made from, which its digest tells.
     """
+    if table is None:
+        return _numbers(plan, None, None)
+    given = checks.square_matrix(table)
+    if checks.digest(given) != plan.similarity_digest:
+        raise ValueError(
+            "`similarity` must be the matrix that the plan was made from, got one with another digest. "
+            "Name the file that `taskorder solve` read, or report on the matrix itself."
+        )
+    inputs = solver_input_of(plan, given)
+    law = inputs.law
+    shown = given if law is None else law.knowledge
+    points, share = task_points(inputs.table.similarity if law is None else (shown + shown.T) / 2)
+    described = TaskTable(shown, law is None, points, share)
+    agreed, problems = checked_plan(plan, inputs)
+    if plan.prediction is not None and plan.objective != "score":
+        return replace(_numbers(agreed, described, None), disagreements=problems)
+    comparison, paths = compare_input(inputs, NUM_RANDOM, time_limit, watch)
+    agreed, more = without_refuted_proof(agreed, comparison)
+    clock = Clock(checks.seconds_limit(time_limit), watch)
+    comparison = with_other_retentions(comparison, inputs, RETENTIONS, clock)
+    around = _surroundings(agreed, inputs, comparison, paths)
+    return replace(_numbers(agreed, described, around), disagreements=(*problems, *more))
+
+
+def _numbers(plan: Plan, table: TaskTable | None, around: Surroundings | None) -> PlanNumbers:
     path = np.array(plan.knowledge_path if plan.objective == "score" else plan.error_path, dtype=np.float64)
     weights = checks.task_weights(plan.options.get("weights"), len(plan.names))
     weights = weights / weights.sum() if plan.objective == "score" else weights
     before, after = path[0].copy(), path[0].copy()
     for step, task in enumerate(plan.order, start=1):
         before[task], after[task] = path[step - 1, task], path[step, task]
-    around = None if similarity is None else _surroundings(plan, similarity, time_limit, watch)
-    return PlanNumbers(plan, path @ weights, before, after, around)
+    return PlanNumbers(plan, path @ weights, before, after, table, around)
 
 
-def _surroundings(plan: Plan, similarity: Floats, time_limit: float | None, watch: Watch | None) -> Surroundings:
-    matrix = checks.square_matrix(similarity)
-    if checks.digest(matrix) != plan.similarity_digest:
-        raise ValueError(
-            "`similarity` must be the matrix that the plan was made from, got one with another digest. "
-            "Name the file that `taskorder solve` read, or report on the matrix itself."
-        )
-    inputs = solver_input_of(plan, matrix)
-    comparison, paths = compare_input(inputs, NUM_RANDOM, time_limit, watch)
-    table, law, visits = inputs.table, inputs.law, [*inputs.constraints.learned, *plan.order]
-    points, share = task_points(table.similarity if law is None else (law.knowledge + law.knowledge.T) / 2)
+def _surroundings(plan: Plan, inputs: SolverInput, comparison: Comparison, paths: Floats) -> Surroundings:
+    law, visits = inputs.law, [*inputs.constraints.learned, *plan.order]
+    importance = inputs.constraints.importance
+    left, free = None, 0
     if law is None:
-        slopes = pair_derivatives(table.similarity, visits, table.output, inputs.constraints.importance)
+        slopes = pair_derivatives(inputs.table.similarity, visits, inputs.table.output, importance)
+    elif inputs.objective == "error":
+        gradient = -2 * (1 - np.array(plan.knowledge)) * importance
+        slopes, _ = table_derivatives(law.knowledge, visits, law.retention, law.start, gradient)
     else:
-        slopes = table_derivatives(law.knowledge, visits, law.retention, law.start, inputs.weights)
+        slopes, left = table_derivatives(law.knowledge, visits, law.retention, law.start, inputs.weights)
+        left = left[len(visits) - len(plan.order) :]
+        free = _free_steps(plan, inputs)
     return Surroundings(
         comparison=comparison,
-        similarity=matrix,
-        rivals={
-            score.rule: inputs.unit * (_value_path(inputs, score.order) @ inputs.weights) for score in comparison.scores
-        },
-        random_errors=np.sort(paths[:, -1]),
+        rivals={score.rule: _values(inputs, score.order) for score in comparison.scores},
+        random_values=np.sort(paths[:, -1]),
         band=np.quantile(paths, QUANTILES, axis=0),
-        points=points,
-        share_shown=share,
         slopes=slopes,
+        left=left,
+        free=free,
+        elsewhere=tuple(
+            float(_values(with_retention(inputs, other.retention), plan.order)[-1]) for other in comparison.at_retention
+        ),
     )
 
 
-def _value_path(inputs: SolverInput, order: Sequence[int]) -> Floats:
-    """(steps + 1, P) knowledge or error of every task, as the objective is, before and after each step of an order."""
+def _free_steps(plan: Plan, inputs: SolverInput) -> int:
+    """How many of the first steps may come in any order; said of orders that visit every task once."""
+    problem = inputs.law_problem()
+    if sorted(plan.order) != sorted(problem.tasks.tolist()):
+        return 0
+    position = {int(task): visit for visit, task in enumerate(problem.tasks)}
+    return free_beginning(problem, np.array([position[task] for task in plan.order], np.int64), SCORE_TIE)
+
+
+def _values(inputs: SolverInput, order: Sequence[int]) -> Floats:
+    """(steps + 1,) the score or the error before and after each step of an order."""
     knowledge, errors = task_paths(inputs, order)
-    return errors if inputs.objective == "error" or knowledge is None else knowledge
+    path = errors if inputs.objective == "error" or knowledge is None else knowledge
+    return np.asarray(inputs.unit * (path @ inputs.weights))

@@ -21,42 +21,30 @@ from taskorder.report.charts import (
 from taskorder.report.markup import html, task
 from taskorder.report.page import Figure, Names, Section, Table
 from taskorder.report.parts import in_order, map_figure, matrix_figure, order_path, step_table, swatch
-from taskorder.report.plan_numbers import QUANTILES, PlanNumbers, Surroundings
+from taskorder.report.plan_numbers import QUANTILES, PlanNumbers, Surroundings, TaskTable
 from taskorder.report.text import number, percent
 
-TOP_PAIRS = 8
-PAIR = 32
-"""Characters that a name in a pair may have."""
-MOST_PAIRS = 150
-"""Pairs at either end of a table of pairs."""
 TIP = 80
 """Characters of a name in what a mark says."""
-
-
-def _scored(numbers: PlanNumbers) -> bool:
-    """Whether the page is about knowledge and its mean, the score; of the paper's theory it is about errors."""
-    return numbers.plan.objective == "score"
-
-
-def _path_titles(numbers: PlanNumbers) -> tuple[str, str]:
-    return "steps learned", "mean knowledge of all tasks" if _scored(numbers) else "error of all tasks together"
 
 
 def order(numbers: PlanNumbers, names: Names) -> Section:
     """The order as a path."""
     plan = numbers.plan
-    aim = "the highest score" if _scored(numbers) else "the least final error"
-    reasons = {"optimal": f"chosen for {aim}", "auto": "chosen by what the pilot measured"}
+    goal = "the highest predicted knowledge at the end" if plan.objective == "score" else "the least final error"
+    reasons = {"optimal": f"chosen for {goal}", "auto": "chosen by what the pilot measured"}
     rule = reasons.get(plan.rule, f"chosen by the rule {plan.rule}")
     again = " Some tasks are visited more than once." if len(set(plan.order)) < len(plan.order) else ""
-    words = html("{}, {}.{}", counted(len(plan.order), "step"), rule, again)
+    free = 0 if numbers.around is None else numbers.around.free
+    any_order = f" The first {free} may come in any order: that hardly changes the prediction." if free > 1 else ""
+    words = html("{}, {}.{}{}", counted(len(plan.order), "step"), rule, again, any_order)
     learned = [names[plan.names.index(name)] for name in plan.options.get("learned") or ()]
-    return Section("order", "The order", words, order_path(plan.order, names, learned))
+    return Section("order", "The order", words, order_path(plan.order, names, learned, free=free if free > 1 else 0))
 
 
 def standing(numbers: PlanNumbers, around: Surroundings) -> Section:
     """The plan and its rivals in the distribution of all orders."""
-    plan, comparison = numbers.plan, around.comparison
+    plan, comparison, measure = numbers.plan, around.comparison, numbers.measure
     marks = [Mark("this plan", plan.rule, plan.value, f"this plan ({plan.rule}): {number(plan.value)}", strong=True)]
     marks += [
         Mark(s.rule, s.rule, s.value, f"{s.rule}: {number(s.value)}; {percent(s.quantile)} of orders are better")
@@ -65,87 +53,88 @@ def standing(numbers: PlanNumbers, around: Surroundings) -> Section:
     ]
     mean = comparison.random_mean
     marks.append(Mark("random, mean", "random", mean, f"mean of {around.which}: {number(mean)}"))
-    marks.sort(key=lambda mark: (float(f"{mark.value:.9g}"), not mark.strong))
-    scored, best = _scored(numbers), comparison.scores[0].value
+    marks.sort(key=lambda mark: (-measure.better * float(f"{mark.value:.9g}"), not mark.strong))
+    lead = comparison.best - mean
     rows = [
         [
-            swatch(s.rule, s.rule + (" (proven)" if s.proven else "")),
+            swatch(s.rule, s.rule + (" (proven in the model)" if s.proven else "")),
             s.value,
-            best - s.value if scored else _times(s.value, best),
+            (s.value - mean) / lead if abs(lead) > 1e-12 else "\N{EN DASH}",
             s.quantile,
         ]
         for s in comparison.scores
     ]
     note = f"Mean of {around.which}: {number(mean)}, standard deviation {number(comparison.random_std)}."
-    distance = "below the best" if scored else "times the best"
-    behind = Table(["rule", plan.objective, distance, "share of better orders"], rows, note)
-    label = (
-        f"Histogram of the {'score' if scored else 'final error'} of {around.which}; this plan has {number(plan.value)}"
-    )
-    title = "score (larger is better)" if scored else "final error (smaller is better)"
-    figure = Figure(label, histogram(around.random_errors, marks, title), behind)
-    words = html("{} Gray: {}. Each row is a rule.", comparison.verdict, around.which)
+    behind = Table(["rule", measure.noun, "share of the best order's lead", "share of better orders"], rows, note)
+    label = f"Histogram of the final {measure.noun} of {around.which}; this plan has {number(plan.value)}"
+    title = f"{measure.total} at the end ({'more' if measure.better > 0 else 'less'} is better)"
+    figure = Figure(label, histogram(around.random_values, marks, title), behind)
+    piloted = plan.confidence is not None  # then the verdict is that of the pilot, which knows its noise
+    leads = "What the model predicts for other orders, on the table of the pilot." if piloted else comparison.verdict
+    words = html("{} Gray: {}. Each row is a rule.", leads, around.which)
     return Section("standing", "Where it stands among all orders", words, figures=[figure])
 
 
 def path(numbers: PlanNumbers, around: Surroundings, names: Names) -> Section:
-    """The error after each step, beside the rivals and random orders."""
-    plan, totals = numbers.plan, numbers.totals
+    """The value after each step, beside the rivals and random orders."""
+    plan, values, measure = numbers.plan, numbers.values, numbers.measure
     rivals = {rule: path for rule, path in around.rivals.items() if rule != plan.rule}
     lines = [_plan_line(numbers, names), *(Line(rule, rule, path) for rule, path in rivals.items())]
-    steps = max(len(totals), around.band.shape[1])
+    steps = max(len(values), around.band.shape[1])
     columns: list[Sequence[object]] = [
         *_plan_columns(numbers, names, steps),
         *(path.tolist() for path in rivals.values()),
     ]
     columns += around.band.tolist()
     headers = ["step", "task", "this plan", *rivals, *(f"random, {percent(q)} quantile" for q in QUANTILES)]
-    label = f"{_path_words(numbers)} after each step; this plan goes from {number(totals[0])} to {number(totals[-1])}"
-    figure = Figure(label, line_chart(lines, around.band, _path_titles(numbers)), step_table(headers, columns, steps))
-    words = html(
-        "{} after each step. Gray: the middle half and the middle 90 % of random orders, dashed their median. Before "
-        "the end a good order may be worse than others; only the end counts.",
-        _path_words(numbers),
+    figure = Figure(
+        _path_label(numbers), line_chart(lines, around.band, _path_titles(numbers)), step_table(headers, columns, steps)
     )
-    return Section("path", _path_heading(numbers), words, figures=[figure])
-
-
-def _path_words(numbers: PlanNumbers) -> str:
-    return f"Predicted {'mean knowledge of all tasks' if _scored(numbers) else 'error of all tasks together'}"
-
-
-def _path_heading(numbers: PlanNumbers) -> str:
-    return f"{'Knowledge' if _scored(numbers) else 'Error'} after each task"
+    worse = "know less" if measure.better > 0 else "have more error"
+    words = html(
+        "The predicted {} after each step. Gray: the middle half and the middle 90 % of random orders, dashed their "
+        "median. Before the end a good order may {} than others; only the end counts.",
+        measure.total, worse,
+    )  # fmt: skip
+    return Section("path", f"{measure.noun.capitalize()} after each task", words, figures=[figure])
 
 
 def path_alone(numbers: PlanNumbers, names: Names) -> Section:
-    """The error after each step of the plan, for a plan without its matrix."""
-    totals = numbers.totals
-    label = f"{_path_words(numbers)} after each step, from {number(totals[0])} to {number(totals[-1])}"
-    column = "mean knowledge" if _scored(numbers) else "error"
-    behind = step_table(["step", "task", column], _plan_columns(numbers, names, len(totals)), len(totals))
-    figure = Figure(label, line_chart([_plan_line(numbers, names)], None, _path_titles(numbers)), behind)
-    words = html("{} after each step of the plan.", _path_words(numbers))
-    return Section("path", _path_heading(numbers), words, figures=[figure])
+    """The value after each step of the plan, for a plan without its table."""
+    values, measure = numbers.values, numbers.measure
+    behind = step_table(["step", "task", measure.noun], _plan_columns(numbers, names, len(values)), len(values))
+    figure = Figure(_path_label(numbers), line_chart([_plan_line(numbers, names)], None, _path_titles(numbers)), behind)
+    words = html("The predicted {} after each step of the plan.", measure.total)
+    return Section("path", f"{measure.noun.capitalize()} after each task", words, figures=[figure])
+
+
+def _path_label(numbers: PlanNumbers) -> str:
+    ends = f"from {number(numbers.values[0])} to {number(numbers.values[-1])}"
+    return f"Predicted {numbers.measure.noun} after each step; this plan goes {ends}"
+
+
+def _path_titles(numbers: PlanNumbers) -> tuple[str, str]:
+    total = numbers.measure.total
+    return "steps learned", f"{total} (0 is chance, 1 is perfect)" if numbers.measure.better > 0 else total
 
 
 def _plan_line(numbers: PlanNumbers, names: Names) -> Line:
     steps = [f"after step {i}, {names[k][:TIP]}" for i, k in enumerate(numbers.plan.order, start=1)]
-    values = map(number, numbers.totals.tolist())
+    values = map(number, numbers.values.tolist())
     tips = [f"{when}: {value}" for when, value in zip(["before the first step", *steps], values, strict=True)]
-    return Line("this plan", numbers.plan.rule, numbers.totals, tips)
+    return Line("this plan", numbers.plan.rule, numbers.values, tips)
 
 
 def _plan_columns(numbers: PlanNumbers, names: Names, steps: int) -> list[Sequence[object]]:
     tasks = ["(before)", *(names[k] for k in numbers.plan.order)]
-    return [list(range(steps)), tasks, numbers.totals.tolist()]
+    return [list(range(steps)), tasks, numbers.values.tolist()]
 
 
 def forgetting(numbers: PlanNumbers, names: Names) -> Section:
-    """Each task's own knowledge or error when just learned and at the end."""
-    plan, scored = numbers.plan, _scored(numbers)
-    ends = plan.knowledge if scored else plan.task_errors
-    own = "knowledge" if scored else "own error"
+    """What is known of each task when it was just learned, and at the end; or its error."""
+    plan, measure = numbers.plan, numbers.measure
+    by_score = measure.better > 0
+    ends = plan.knowledge if by_score else plan.task_errors
     last = {k: step for step, k in enumerate(plan.order, start=1)}
     tasks = in_order(plan.order, len(names))
     after, before = numbers.after.tolist(), numbers.before.tolist()
@@ -154,105 +143,65 @@ def forgetting(numbers: PlanNumbers, names: Names) -> Section:
             f"{names[k][:TIP]}: {number(after[k])} when just learned, {number(ends[k])} at the end")
         for k in tasks
     ]  # fmt: skip
-    worst = int(np.argmin(ends) if scored else np.argmax(ends))
-    extreme = "smallest" if scored else "largest"
-    label = f"{own.capitalize()} of each task at the end; the {extreme} is {number(ends[worst])}"
-    if len(rows) <= MOST_BARS:
-        chart = row_chart(rows, f"{own}: from just learned to the end")
+    extreme = int(np.argmin(ends) if by_score else np.argmax(ends))
+    least = f"the {'least' if by_score else 'largest'} is {number(ends[extreme])}"
+    label = f"{measure.noun.capitalize()} of each task at the end; {least}"
+    if len(rows) > MOST_BARS:
+        chart = column_chart(rows, ("step of the plan", f"{measure.noun} at the end"))
+    elif by_score:
+        chart = row_chart(rows, "knowledge: just learned (hollow) and at the end (full)", ends=True)
     else:
-        chart = column_chart(rows, ("step of the plan", f"{own} at the end"))
+        chart = row_chart(rows, "own error: from just learned to the end")
     behind = Table(
         ["step", "task", "just before it is learned", "just learned", "at the end"],
         [[last.get(k), names[k], before[k], after[k], ends[k]] for k in tasks],
     )
-    words = html(
-        "What later tasks take from earlier ones: each bar runs from the {} of a task when it was just learned to that "
-        "at the end. {} ends with the {} ({}).",
-        own,
-        task(names[worst][:TIP]),
-        extreme,
-        number(ends[worst]),
-    )
-    return Section("forgetting", "What each task forgets", words, figures=[Figure(label, chart, behind)])
+    if by_score:
+        words = html(
+            "What is known of each task when it was just learned, and at the end, when later tasks have taken some of "
+            "it away or taught it again: 0 is chance, 1 is perfect. Least is known of {} ({}).",
+            task(names[extreme][:TIP]), number(ends[extreme]),
+        )  # fmt: skip
+    else:
+        words = html(
+            "What later tasks take from earlier ones: each bar runs from the own error of a task when it was just "
+            "learned to that at the end. {} ends with the largest ({}).",
+            task(names[extreme][:TIP]), number(ends[extreme]),
+        )  # fmt: skip
+    return Section("forgetting", "What each task keeps", words, figures=[Figure(label, chart, behind)])
 
 
-def similarity(numbers: PlanNumbers, around: Surroundings, names: Names) -> Section:
-    """The matrix in the order of the plan."""
-    off = around.similarity[~np.eye(len(names), dtype=bool)]
+def table(numbers: PlanNumbers, given: TaskTable, names: Names) -> Section:
+    """The table in the order of the plan."""
+    off = given.values[~np.eye(len(names), dtype=bool)]
     mean, low, high = (number(float(value)) for value in (off.mean(), off.min(), off.max()))
     blocks = " Each cell is the mean of a block of steps." if len(names) > MOST_CELLS else ""
-    label = f"Heat map of the similarity of every two tasks, in the order of the plan; the mean is {mean}"
-    words = html(
-        "Rows and columns follow the plan, the first task on top. Two tasks have a similarity of {} on average, from "
-        "{} to {}.{}", mean, low, high, blocks,
-    )  # fmt: skip
-    figure = matrix_figure(label, around.similarity, numbers.plan.order, names, "similarity")
-    return Section("similarity", "Similarity, in the order of the plan", words, figures=[figure])
+    what = "of every two tasks" if given.symmetric else "of every task (column) in a learner of one task (row)"
+    label = f"Heat map of the {given.name} {what}, in the order of the plan; the mean is {mean}"
+    if given.symmetric:
+        title = "Similarity, in the order of the plan"
+        words = html(
+            "Rows and columns follow the plan, the first task on top. Two tasks have a similarity of {} on average, "
+            "from {} to {}.{}", mean, low, high, blocks,
+        )  # fmt: skip
+    else:
+        title = "The transfer table, in the order of the plan"
+        words = html(
+            "What a learner that has learned only the task of a row knows of the task of a column: 0 is chance, 1 is "
+            "perfect. Rows and columns follow the plan, the first task on top. The table is {}. Off the diagonal it is "
+            "{} on average, from {} to {}.{}", numbers.plan.table, mean, low, high, blocks,
+        )  # fmt: skip
+    figure = matrix_figure(label, given.values, numbers.plan.order, names, given.name)
+    return Section("similarity", title, words, figures=[figure])
 
 
-def task_map(numbers: PlanNumbers, around: Surroundings, names: Names) -> Section:
+def task_map(numbers: PlanNumbers, given: TaskTable, names: Names) -> Section:
     """The map of the tasks with the path."""
-    figure = map_figure(around.points, numbers.plan.order, names, "the plan")
+    figure = map_figure(given.points, numbers.plan.order, names, "the plan")
+    alike = "similarity" if given.symmetric else "knowledge, mean of both directions"
     words = html(
-        "Similar tasks lie close together. Classical scaling: squared distances are 2 (1 \N{MINUS SIGN} similarity), "
-        "and two dimensions show {} of them. The line is the plan, from one filled dot to the other.",
-        percent(around.share_shown),
-    )
+        "Tasks that teach each other lie close together. Classical scaling: squared distances are 2 (1 \N{MINUS SIGN} "
+        "{}), and two dimensions show {} of them. The line is the plan, from one filled dot to the other.",
+        alike, percent(given.share_shown),
+    )  # fmt: skip
     return Section("map", "A map of the tasks", words, figures=[figure])
-
-
-def pairs(numbers: PlanNumbers, around: Surroundings, names: Names) -> Section:
-    """What the similarity of each pair does to the final error, or each entry of the transfer table to the score."""
-    scored = _scored(numbers)
-    first_two, entry = (("learned", "tested"), "as given") if scored else (("earlier task", "later task"), "similarity")
-    tasks = np.array(in_order(numbers.plan.order, len(names)))
-    i, j = np.nonzero(~np.eye(len(tasks), dtype=bool)) if scored else np.triu_indices(len(tasks), 1)
-    first, second = tasks[i], tasks[j]
-    slopes = around.slopes[first, second]
-    ranked = np.argsort(-slopes, kind="stable")
-
-    def cells_of(k: int) -> tuple[str, str, float, float]:
-        a, b = first[k], second[k]
-        return names[a], names[b], float(around.similarity[a, b]), float(slopes[k])
-
-    def row(k: int) -> Bar:
-        a, b, alike, slope = cells_of(k)
-        tip = f"{a[:TIP]}\n{b[:TIP]}\n{entry} {number(alike)}, derivative {number(slope)}"
-        return Bar(f"{_cut(a)} · {_cut(b)}", 0.0, slope, "minus" if (slope > 0) != scored else "plus", tip)
-
-    most = [k for k in ranked[:TOP_PAIRS].tolist() if slopes[k] > 0]
-    least = [k for k in ranked[-TOP_PAIRS:].tolist() if slopes[k] < 0 and k not in most]
-    rows = [row(k) for k in [*most, *least]] or [row(0)]
-    # of very many pairs the table has those at either end
-    whole = len(ranked) <= 2 * MOST_PAIRS
-    chosen = ranked if whole else np.concatenate([ranked[:MOST_PAIRS], ranked[-MOST_PAIRS:]])
-    note = "" if whole else f"The {MOST_PAIRS} highest and the {MOST_PAIRS} lowest of {len(ranked)} pairs."
-    headers = [*first_two, entry, "derivative"]
-    what = "score" if scored else "final error"
-    label = f"The pairs that raise the {what} most, and those that lower it most"
-    bars = Figure(
-        label,
-        row_chart(rows, f"change of the {what} per unit of {'knowledge' if scored else 'similarity'}"),
-        Table(headers, [cells_of(k) for k in chosen.tolist()], note),
-    )
-    label = f"Heat map of the derivative of the {what} for every two tasks"
-    order, unit = numbers.plan.order, f"derivative of the {what}"
-    heat = matrix_figure(label, around.slopes, order, names, unit, warm=not scored)
-    words = html(
-        "The exact derivative of the score at this order for one entry of the transfer table: what a learner of the "
-        "first task knows of the second. At 0.05, knowing 0.1 more would add 0.005 to the score. The pairs on "
-        "top count most."
-        if scored
-        else "The exact derivative of the final error at this order for the similarity of one pair (not the expansion "
-        "around equal similarities that the theory of the rules uses). At 0.5, two tasks that were 0.01 more alike "
-        "would leave 0.005 more error. The pairs on top cost you; those at the bottom help."
-    )
-    return Section("pairs", "Which pairs count" if scored else "Which pairs cost you", words, figures=[bars, heat])
-
-
-def _cut(name: str) -> str:
-    return name if len(name) <= PAIR else name[: PAIR - 1] + "…"
-
-
-def _times(error: float, best: float) -> object:
-    return error / best if best > 1e-12 else "\N{EN DASH}"

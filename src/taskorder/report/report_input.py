@@ -147,9 +147,11 @@ def _fits(plan: Plan) -> bool:
         fits = P == len(plan.task_errors) > 0
         scored = plan.objective == "score"
         fits = fits and (scored or plan.objective == "error")
-        fits = fits and (not scored or (plan.score is not None and len(plan.knowledge) == P))
-        path = plan.knowledge_path if scored else plan.error_path
-        fits = fits and len(path) == V + 1 and all(len(row) == P for row in path)
+        fits = fits and (not scored or plan.score is not None)
+        fits = fits and len(plan.knowledge) in ((P,) if scored else (0, P))
+        path, other = (plan.knowledge_path, plan.error_path)[:: 1 if scored else -1]
+        fits = fits and len(path) == V + 1 and len(other) in (0, V + 1)
+        fits = fits and all(len(row) == P for row in (*path, *other))
         fits = fits and all(0 <= task < P for task in plan.order)
         fits = fits and (plan.prediction is None or len(plan.prediction.tasks) == P)
         fits = fits and set(plan.options.get("learned") or ()) <= set(plan.names)

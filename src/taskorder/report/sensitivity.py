@@ -42,23 +42,34 @@ def pair_derivatives(
 
 
 def table_derivatives(
-    knowledge: Floats, visits: Sequence[int], retention: Floats, start: Floats, weights: Floats
-) -> Floats:
-    """(P, P) change of the score under the law of retention per unit of each entry of the transfer table.
+    knowledge: Floats, visits: Sequence[int], retention: Floats, start: Floats, gradient: Floats
+) -> tuple[Floats, Floats]:
+    """Under the law of retention: what each entry of the transfer table and what each visit is worth at the end.
 
-    >>> table_derivatives(np.eye(2), [0, 1], np.array([0.5, 0.5]), np.zeros(2), np.array([0.5, 0.5]))
-    array([[0.25, 0.  ],
-           [0.5 , 0.5 ]])
+    gradient: (P,) derivative of the value for the final knowledge of each task; for a score the weights of the tasks.
+
+    Returns (P, P) the change of the value per unit of each entry, and (visits,) what each visit leaves at the end. With
+    v the worth of knowledge after a visit of k,
+
+        v . s' = v . S_k + d (v - (v . S_k) e_k) . s,
+
+    so v . S_k is what the visit leaves, and the bracket is the worth of knowledge before it. What the visits leave and
+    what is left of `start` add up to the score.
+
+    >>> slopes, left = table_derivatives(np.eye(2), [0, 1], np.array([0.5, 0.5]), np.zeros(2), np.array([0.5, 0.5]))
+    >>> slopes.tolist(), left.tolist()
+    ([[0.25, 0.0], [0.5, 0.5]], [0.25, 0.5])
     """
     state, own = start, []
     for k in visits:
         kept = retention[k] * state
         own.append(float(kept[k]))
         state = kept + knowledge[k] * (1 - kept[k])
-    value, slopes = weights.copy(), np.zeros_like(knowledge)
-    for k, known in zip(reversed(visits), reversed(own), strict=True):
-        slopes[k] += value * (1 - known)
-        gain = float(value @ knowledge[k])
-        value = retention[k] * value
-        value[k] -= retention[k] * gain
-    return slopes
+    worth, slopes, left = gradient.copy(), np.zeros_like(knowledge), np.zeros(len(visits))
+    for step in reversed(range(len(visits))):
+        k = visits[step]
+        slopes[k] += worth * (1 - own[step])
+        left[step] = worth @ knowledge[k]
+        worth = retention[k] * worth
+        worth[k] -= retention[k] * left[step]
+    return slopes, left
