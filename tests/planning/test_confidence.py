@@ -61,7 +61,8 @@ def test_one_seed_without_examples_is_never_sure():
 @pytest.mark.parametrize(
     ("likely", "gain", "spread", "known", "wanted"),
     [(0.9, 0.05, 0.03, True, MATTERS), (0.9, 0.05, 0.03, False, NOISY), (0.7, 0.05, 0.03, True, NOISY),
-     (0.9, 0.005, 0.03, True, NOISY), (0.9, 0.005, 0.003, True, FINE), (0.4, -0.05, 0.03, True, NOISY)],
+     (0.9, 0.005, 0.03, True, NOISY), (0.9, 0.005, 0.003, True, FINE), (0.4, -0.05, 0.03, True, NOISY),
+     (0.3, -0.05, 0.0, True, NOISY)],
 )  # fmt: skip
 def test_the_verdict_rule(likely, gain, spread, known, wanted):
     assert verdict(likely, gain, spread, known=known) == wanted

@@ -115,7 +115,7 @@ def verdict(likely: float, gain: float, spread: float, *, known: bool = True) ->
     """
     if not known:
         return NOISY
-    if spread < SMALLEST_GAIN and gain < SMALLEST_GAIN:
+    if spread < SMALLEST_GAIN and abs(gain) < SMALLEST_GAIN:
         return FINE
     return MATTERS if likely >= LIKELY and gain >= SMALLEST_GAIN else NOISY
 

@@ -4,7 +4,7 @@
     pairs    2 P ordered pairs for the retention, and more of them, up to all, where the budget allows
 
 Pairs come before seeds: another seed adds little to a pilot, and without pairs nobody knows the retention
-(`python benchmarks/planning.py seeds`).
+(`python benchmarks/planning.py pairs`).
 """
 
 from __future__ import annotations
