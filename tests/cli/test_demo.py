@@ -41,7 +41,7 @@ def test_no_picture_where_none_is_wanted_or_possible(small, capsys):
     assert main(["demo", "-o", "-"]) == 0
     assert "drawn" not in capsys.readouterr().out
     assert main(["demo", "-o", "nowhere/picture.png"]) == 2
-    assert "`--output` must be in a folder that exists, got nowhere/picture.png" in capsys.readouterr().err
+    assert "`--output` must be in a folder that exists, got 'nowhere/picture.png'. Make it" in capsys.readouterr().err
     assert main(["demo", "--seed", "-1"]) == 2
     assert "`--seed` must be a nonnegative integer, got -1" in capsys.readouterr().err
     assert main(["demo", "-o", "picture.html"]) == 2

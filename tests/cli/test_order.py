@@ -90,5 +90,16 @@ def test_bad_input_is_named(here, capsys, words, message):
 
 
 def test_a_file_that_cannot_be_written(here, capsys):
-    assert main(["order", "plan.json", "-o", "no/folder/order.json"]) == 1
-    assert "cannot write no/folder/order.json: No such file" in capsys.readouterr().err
+    (here / "folder.json").mkdir()
+    assert main(["order", "plan.json", "-o", "folder.json"]) == 1
+    assert "cannot write folder.json: " in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("name", "fix"),
+    [("no/a b/order.json", "Make it first: mkdir -p 'no/a b'"), ("plan.json/order.json", "Choose another.")],
+)
+def test_a_folder_that_is_not_there(here, capsys, name, fix):
+    assert main(["order", "plan.json", "-o", name]) == 2
+    said = capsys.readouterr().err
+    assert said == f"taskorder: error: `--output` must be in a folder that exists, got {name!r}. {fix}\n"

@@ -277,9 +277,16 @@ def test_bad_inputs_get_one_line(capsys, here):
     assert "known task" in refused(capsys, "table.csv", "--first", "nobody")
 
 
+def test_a_missing_folder_is_named_before_the_work(capsys, here):
+    assert main(["report", "missing.csv", "-o", "no/such/page.html"]) == 2  # nothing was read yet
+    said = "`--output` must be in a folder that exists, got 'no/such/page.html'. Make it first: mkdir -p no/such"
+    assert capsys.readouterr().err == f"taskorder: error: {said}\n"
+
+
 def test_nothing_is_lost_when_it_cannot_write(capsys, here):
-    assert main(["report", "table.csv", "-o", "no/such/folder.html"]) == 1
-    assert "cannot write" in capsys.readouterr().err
+    (here / "folder.html").mkdir()
+    assert main(["report", "table.csv", "-o", "folder.html"]) == 1
+    assert "cannot write folder.html: " in capsys.readouterr().err
     (here / "page.html").write_text("old")
     assert main(["report", "missing.csv", "-o", "page.html"]) == 2
     assert (here / "page.html").read_text() == "old"

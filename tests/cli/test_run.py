@@ -250,8 +250,14 @@ def test_a_store_that_cannot_be_used_ends_a_run(here, capsys):
 
 def test_an_export_that_cannot_be_written_leaves_nothing(here, capsys):
     assert main(["run", "tiny.toml", "--store", "a"]) == 0
-    assert main(["export", "a", "-o", "no/folder/a.csv"]) == 1
-    assert "cannot write no/folder/a.csv: No such file" in capsys.readouterr().err
+    (here / "folder.csv").mkdir()
+    before = sorted(here.iterdir())
+    assert main(["export", "a", "-o", "folder.csv"]) == 1
+    assert "cannot write folder.csv: " in capsys.readouterr().err
+    for words in (["-o", "no/folder/a.csv"], ["-o", "no/folder/a.csv.gz", "--whole"]):
+        assert main(["export", "a", *words]) == 2
+        assert capsys.readouterr().err.endswith("Make it first: mkdir -p no/folder\n")
+    assert sorted(here.iterdir()) == before
 
 
 def start(folder, store):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -22,7 +23,8 @@ PIECE = 2**20
 
 
 def output_file(name: str | Path, *endings: str, inputs: Iterable[str | None] = ()) -> Path:
-    """The file that --output names, for commands to ask before they begin to work: never one that they read.
+    """The file that --output names, for commands to ask before they begin to work: never one that they read, and
+    in a folder that is there.
 
     >>> output_file("report.pdf", ".html", ".htm")
     Traceback (most recent call last):
@@ -37,6 +39,10 @@ def output_file(name: str | Path, *endings: str, inputs: Iterable[str | None] = 
         with contextlib.suppress(OSError):  # one of them is not there, or is no path at all
             if read not in (None, "-") and path.samefile(read):
                 raise ValueError(f"`--output` must be another file than the input, got {str(name)!r} for both.")
+    folder = path.parent
+    if not os.path.isdir(folder):
+        fix = "Choose another." if os.path.lexists(folder) else f"Make it first: mkdir -p {shlex.quote(str(folder))}"
+        raise ValueError(f"`--output` must be in a folder that exists, got {str(name)!r}. {fix}")
     return path
 
 
