@@ -213,6 +213,7 @@ def test_lines_where_there_is_no_terminal(here, capsys, monkeypatch):
         (["run", "bad.toml"], "bad.toml: `epoch` must be a known key. Known keys: dataset"),
         (["run", "many.toml"], "`num_tasks` must need at most the 10 classes there are"),
         (["run", "absent.toml"], "must be downloaded first"),
+        (["run", "unknown.toml"], "must be one of"),
         (["run", "tiny.toml", "--batch", "0"], "`--batch` must be at least 1, got 0"),
         (["status", "no.sqlite"], "`STORE` must be an existing file, got no.sqlite"),
         (
@@ -231,6 +232,7 @@ def test_bad_input_is_named(here, capsys, monkeypatch, words, message):
     (here / "bad.toml").write_text("epoch = 3")
     (here / "many.toml").write_text("num_tasks = 6")
     (here / "absent.toml").write_text("dataset = 'cifar10'")
+    (here / "unknown.toml").write_text("dataset = 'mnst'")
     (here / "nothing").write_bytes(b"")
     Store("empty.sqlite")._db.close()
     assert main(words) == 2
@@ -238,8 +240,7 @@ def test_bad_input_is_named(here, capsys, monkeypatch, words, message):
     assert message in said
     assert said.count("\n") == 1
     assert (here / "nothing").read_bytes() == b""
-    assert not (here / "results/no.sqlite").exists()  # nor for any other config that cannot be read
-    assert not (here / "results/bad.sqlite").exists()
+    assert not (here / "results").exists()
 
 
 def test_a_store_that_cannot_be_used_ends_a_run(here, capsys):

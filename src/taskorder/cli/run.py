@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from taskorder.engine.tree import Work
     from taskorder.runs.cluster import Share
     from taskorder.runs.settings import Config
-    from taskorder.runs.specs import RunSpec
+    from taskorder.runs.specs import RunSpec, RunSpecs
     from taskorder.runs.store import Store
 
 FAILED = 1
@@ -73,12 +73,17 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     share = worker_share(args)
     if find_spec("jax") is None:
         raise ValueError('The JAX engine is not installed. Install it with: pip install "taskorder[neural]".')
+    from taskorder.runs import training as runs
     from taskorder.runs.settings import read_config
+    from taskorder.runs.specs import RunSpecs
 
-    config = read_config(args.config)  # before there is a store, which a slip of the keyboard should not leave behind
+    # config and data come before there is a store, which a slip of the keyboard should not leave behind
+    config = read_config(args.config)
+    specs = RunSpecs(config)
     try:
+        runs.task_set_of(specs[0])
         with Store(path) as store:
-            num_failed, summary = _run(args, config, name, store, share)
+            num_failed, summary = _run(args, config, specs, name, store, share)
     except StoreError as problem:
         say(f"error: {problem}")
         return CANNOT_WRITE, ""
@@ -90,16 +95,16 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     return FAILED if num_failed else 0, summary
 
 
-def _run(args: argparse.Namespace, config: Config, name: str, store: Store, share: Share | None) -> tuple[int, str]:
+def _run(
+    args: argparse.Namespace, config: Config, specs: RunSpecs, name: str, store: Store, share: Share | None
+) -> tuple[int, str]:
     """How many specs failed, and what to print."""
     from dataclasses import asdict
 
     from taskorder.runs import training as runs
-    from taskorder.runs.specs import RunSpecs, num_trainings
+    from taskorder.runs.specs import num_trainings
 
-    specs = RunSpecs(config)
     inputs = runs.inputs_digest(config.dataset)
-    runs.task_set_of(specs[0])
     if store.inputs(specs) - {inputs}:
         raise ValueError(
             f"`--store` must hold results from the same data, got {store.path} from data that have changed since. "
