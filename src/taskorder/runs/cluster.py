@@ -1,7 +1,7 @@
-"""A Ray cluster to work on: one that is there, or one on this machine for as long as it is needed.
+"""Connect to a Ray cluster: an existing one, or a temporary one on this machine.
 
-What goes to a worker is packed here, so that a worker first limits itself to its share of the machine and only then
-loads it, and with it JAX or PyTorch.
+Values for workers are packed here, so that a worker first limits itself to its share of the machine and only then
+unpacks them, which may import JAX or PyTorch.
 """
 
 from __future__ import annotations
@@ -23,35 +23,35 @@ from numpy.typing import NDArray
 from taskorder.runs.head import REACHED_SECONDS, Head, first_line, need_ray, reach
 
 LOCAL = "local"
-"""The address of a Ray on this machine that is started for the purpose."""
+"""The address of a temporary cluster on this machine."""
 AUTO_ADDRESS = "auto"
 DEVICE_SHARE = 0.9
-"""Of the memory of a GPU, for all the workers that share it."""
+"""Fraction of the memory of a GPU for all workers that share it."""
 
 TRIES = 3
-"""How often work is handed out whose worker is lost each time."""
+"""Maximum number of attempts for work whose worker is lost."""
 SERVERS = 6
-"""How often to ask for a server of one's own, from outside: on a busy head several in turn may not come up."""
+"""Maximum number of requests for a client's server: on a busy head several in a row may fail to start."""
 NO_SERVER = "Initialization failure from server"
-"""What Ray says of that."""
+"""Part of Ray's error message if that server does not start."""
 NO_ANSWER = "ray client connection timeout"
-"""What Ray says, after half a minute, to who comes from outside without a token."""
+"""Part of Ray's error message, after half a minute, for a client without a token."""
 Packed = list[NDArray[np.uint8]]
-"""A pickle and the arrays in it, as bytes: Ray keeps them in its object store, which workers read in place."""
+"""A pickle and its arrays as bytes; Ray keeps them in its object store, which workers read without copying."""
 
 
 class WorkerLost(Exception):
-    """The process that did the work ended, or its machine did."""
+    """The worker process or its machine was lost."""
 
     @classmethod
     def from_ray(cls, problem: Exception) -> WorkerLost:
-        """From what Ray says at length."""
+        """Create the exception from Ray's error, with the first line of its message."""
         return cls(f"{type(problem).__name__} in {TRIES} tries. {first_line(problem)}")
 
 
 @dataclass(frozen=True)
 class Share:
-    """What a worker has for itself."""
+    """The CPUs and GPUs of one worker."""
 
     cpus: float = 1.0
     gpus: float = 0.0
@@ -63,7 +63,7 @@ class Share:
             raise ValueError(f"`gpus` must be a share of one like 0.5 or a whole number, got {self.gpus}.")
 
     def workers(self) -> int:
-        """How many workers the cluster holds now."""
+        """The number of workers for which the cluster has room now."""
         count = 0
         for node in need_ray().nodes():
             if node["Alive"]:
@@ -72,7 +72,7 @@ class Share:
         return count
 
     def take(self) -> None:
-        """Limit this process to its share; to be called before JAX or PyTorch look for devices."""
+        """Limit this process to its share; call it before JAX or PyTorch look for devices."""
         threads = str(max(1, int(self.cpus)))
         os.environ["NPROC"] = threads  # XLA's thread pool
         for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
@@ -87,12 +87,12 @@ class Share:
 def connected(
     address: str = LOCAL, share: Share | None = None, tell: Callable[[str], None] | None = None
 ) -> Iterator[None]:
-    """Ray at `address`: local, auto (the cluster of this machine), HOST:PORT or ray://HOST:PORT.
+    """Connect to Ray at `address`: local, auto (the cluster of this machine), HOST:PORT or ray://HOST:PORT.
 
-    A process that is connected already stays as it is.
+    An existing connection of the process is used as it is.
 
-    share: what a worker needs; an error if a local Ray has less. A cluster may grow.
-    tell: is told in a line why connecting takes longer.
+    share: resources of one worker; an error if a local cluster has less. Other clusters may grow.
+    tell: called with a one-line message when connecting takes longer.
     """
     ray = need_ray()
     if ray.is_initialized():
@@ -107,12 +107,12 @@ def connected(
     if address == LOCAL:
         options["include_dashboard"] = False
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing leaves this machine
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # Share.take does that; Ray would warn of it
-    os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # of several that fail alike one is told, by us
-    os.environ.setdefault("RAY_task_oom_retries", str(TRIES - 1))  # by itself Ray tries forever
+    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # Share.take does this; otherwise Ray warns
+    os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # we report errors ourselves, and repeated ones only once
+    os.environ.setdefault("RAY_task_oom_retries", str(TRIES - 1))  # by default Ray retries forever
     try:
         where = os.environ.get("RAY_ADDRESS", "") if address == AUTO_ADDRESS else address
-        if ":" in where.rpartition("://")[2]:  # Ray itself would try for minutes
+        if ":" in where.rpartition("://")[2]:  # Ray itself would retry for minutes
             reach(where, REACHED_SECONDS)
         _init(address, options, tell)
     except (OSError, ValueError, RuntimeError) as problem:
@@ -137,16 +137,16 @@ def connected(
 
 
 def _init(address: str, options: dict[str, Any], tell: Callable[[str], None] | None) -> None:
-    """Connect, in some tries.
+    """Connect, with retries.
 
-    For who comes from outside the head forks to start a server, and gRPC at times crashes in the child, unless
-    GRPC_ENABLE_FORK_SUPPORT=0 was set at the head (grpc/grpc#43055, ray-project/ray#63202). Nothing is lost by it.
+    For each client the head forks to start a server, and gRPC sometimes crashes in the child unless the head was
+    started with GRPC_ENABLE_FORK_SUPPORT=0 (grpc/grpc#43055, ray-project/ray#63202). Such a crash loses no work.
     """
     ray = need_ray()
     for servers in range(1, SERVERS + 1):
         try:
             with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", r"os\.fork")  # JAX fears forks; Ray's become other programs at once
+                warnings.filterwarnings("ignore", r"os\.fork")  # JAX warns of forks; Ray's run another program at once
                 ray.init(address=address, **options)
             return
         except ConnectionError as problem:
@@ -158,23 +158,23 @@ def _init(address: str, options: dict[str, Any], tell: Callable[[str], None] | N
 
 
 def cancel(refs: Iterable[Any], head: Head) -> None:
-    """End the tasks behind these references; what has come is left alone, for Ray 2.60 may abort if told to end it."""
+    """Cancel the unfinished tasks of these references; Ray 2.60 may abort if a finished one is canceled."""
     ray, waiting = need_ray(), list(refs)
-    if waiting and ray.is_initialized():  # else Ray would look for a cluster to connect to
+    if waiting and ray.is_initialized():  # otherwise Ray would look for a cluster
         with suppress(Exception), head.guarded():  # the cluster may be gone
             for ref in ray.wait(waiting, num_returns=len(waiting), timeout=0)[1]:
                 ray.cancel(ref, force=True)
 
 
 def pack(value: Any) -> Packed:
-    """The value as bytes; large arrays stay as they are, uncopied."""
+    """The value as bytes; large arrays are not copied."""
     buffers: list[pickle.PickleBuffer] = []
     head = need_ray().cloudpickle.dumps(value, protocol=5, buffer_callback=buffers.append)
     return [np.frombuffer(part, np.uint8) for part in (head, *(buffer.raw() for buffer in buffers))]
 
 
 def unpack_value(parts: Packed, *, private: bool = False) -> Any:
-    """The value; its arrays are views that cannot be written, or private copies."""
+    """The packed value; its arrays are read-only views, or copies if `private`."""
     buffers = parts[1:]
     return pickle.loads(parts[0].data, buffers=[bytearray(part) for part in buffers] if private else buffers)
 
@@ -183,12 +183,12 @@ _loaded: dict[str, Any] = {}
 
 
 def load_once(key: str, parts: Packed, share: Share) -> Any:
-    """In a worker: the value that all its tasks share. It is loaded once, so what it compiles stays compiled."""
+    """In a worker, the value that all its tasks share; it is loaded once, so that compiled code is reused."""
     if key not in _loaded:
         share.take()
         _loaded.clear()
         _loaded[key] = unpack_value(parts)
         from threadpoolctl import threadpool_limits
 
-        threadpool_limits(max(1, int(share.cpus)))  # libraries that were there before
+        threadpool_limits(max(1, int(share.cpus)))  # libraries that were loaded before
     return _loaded[key]

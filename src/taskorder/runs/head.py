@@ -1,9 +1,9 @@
-"""The head of the cluster that this process is connected to: whether it is there.
+"""Check that the head of the connected cluster is reachable.
 
-Ray 2.60 waits for a head that is gone wherever it has to ask it (`ray.nodes`, the first task of a function), and ends
-the whole process after a minute, with words of its own. Where Ray's agent on this machine is gone, `ray.put` and
-`ray.get` of what is large end the process at once, without a word. So both are looked at before Ray is asked, and what
-asks the head often is asked beside the work.
+If the head is gone, Ray 2.60 blocks in every call that needs it (`ray.nodes`, the first task of a function) and ends
+the process after a minute with its own message. If Ray's agent on this machine is gone, `ray.put` and `ray.get` of
+large values end the process at once, without a message. Both are therefore checked before Ray is called, and calls
+that query the head regularly run in a separate thread.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ from typing import Any
 
 RAY_MISSING = 'Ray is not installed. Install it with: pip install "taskorder[ray]".'
 MOMENT_SECONDS = 0.5
-"""How long to wait for work before looking around."""
+"""How long to wait for results before checking the head and interrupts."""
 REACHED_SECONDS = 20.0
-"""How long the machine at an address may take to answer, and the head of the cluster may be silent."""
+"""How long to wait for the machine at an address, and for a head that does not respond."""
 ANSWER_SECONDS = 2.0
-"""How long a head that runs takes to answer at most."""
+"""Timeout of a single check of the head."""
 ASKED_AGAIN_SECONDS = 5.0
 
 
 def need_ray() -> Any:
-    """The package, or an error that says how to get it."""
+    """Import Ray, or raise an error that explains how to install it."""
     if find_spec("ray") is None:
         raise ValueError(RAY_MISSING)
     return import_module("ray")
 
 
 class HeadLost(Exception):
-    """The head of the cluster is gone, and with it the cluster."""
+    """The head of the cluster cannot be reached."""
 
     def __init__(self, where: str) -> None:
         super().__init__(
@@ -47,10 +47,10 @@ class HeadLost(Exception):
 
 
 class Head:
-    """The head, and Ray's agent on this machine."""
+    """The head of the cluster, and Ray's agent on this machine."""
 
     def __init__(self) -> None:
-        # who comes from outside (ray://) may reach neither, and is told by Ray: a ConnectionError
+        # a client (ray://) may be unable to reach either; Ray raises a ConnectionError there
         outside = need_ray().util.client.ray.is_connected()
         self._address = "" if outside else str(need_ray().get_runtime_context().gcs_address)
         self._agent = None if outside else _agent()
@@ -59,7 +59,7 @@ class Head:
         self._answered, self._silent = time.monotonic(), 0.0
 
     def answers(self) -> None:
-        """HeadLost where it has not for long, or where the agent has ended."""
+        """Raise HeadLost if the head has not responded for too long, or if the agent has ended."""
         if self._agent is not None and _ended(self._agent):
             raise HeadLost("Ray's agent on this machine")
         now = time.monotonic()
@@ -76,7 +76,7 @@ class Head:
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
-        """Around a call of Ray: HeadLost in place of what Ray says or does where the cluster is gone."""
+        """Wrap a call of Ray, and raise HeadLost instead of Ray's error if the cluster is gone."""
         self.answers()
         try:
             yield
@@ -86,7 +86,7 @@ class Head:
 
 
 class PolledCount:
-    """A number that only the head knows, asked for now and then, beside the work."""
+    """A number that only the head knows, requested periodically in a separate thread."""
 
     def __init__(self, ask: Callable[[], int], head: Head, again_seconds: float) -> None:
         self._ask, self._head, self._again_seconds = ask, head, again_seconds
@@ -97,7 +97,7 @@ class PolledCount:
         self._asked, self._answer = time.monotonic(), _in_thread(self._ask)
 
     def last(self) -> int:
-        """What the head said last; the first answer is waited for."""
+        """The latest answer of the head; waits for the first one."""
         while self._last is None and not self._answer.done():
             wait((self._answer,), MOMENT_SECONDS)
             self._head.answers()
@@ -110,7 +110,7 @@ class PolledCount:
 
 
 def _in_thread(ask: Callable[[], int]) -> Future[int]:
-    """The answer to come; a question without one keeps nobody from ending."""
+    """Call `ask` in a daemon thread, which does not keep the process alive if no answer comes."""
     answer: Future[int] = Future()
 
     def work() -> None:
@@ -125,7 +125,7 @@ def _in_thread(ask: Callable[[], int]) -> Future[int]:
 
 @contextmanager
 def from_outside() -> Iterator[None]:
-    """Say HeadLost where Ray's client says that the connection is lost."""
+    """Raise HeadLost if Ray's client reports a lost connection."""
     try:
         yield
     except ConnectionError as problem:
@@ -133,19 +133,19 @@ def from_outside() -> Iterator[None]:
 
 
 def first_line(problem: Exception) -> str:
-    """The first line of an error that has many, with the last where it only announces that; or its kind."""
+    """The first line of an error message, with the last line if the first ends in a colon; or the error's type."""
     lines = [line.strip() for line in str(problem).splitlines() if line.strip()] or [type(problem).__name__]
     return f"{lines[0]} {lines[-1]}" if lines[0].endswith(":") and len(lines) > 1 else lines[0]
 
 
 def reach(address: str, seconds: float) -> None:
-    """An OSError if nothing listens at HOST:PORT."""
+    """Raise an OSError if nothing listens at HOST:PORT."""
     host, _, port = address.rpartition("://")[2].rpartition(":")
     socket.create_connection((host.strip("[]"), int(port)), timeout=seconds).close()
 
 
 def _agent() -> socket.socket | None:
-    """A connection to Ray's agent on this machine (its raylet) that ends with it; None where it has no such socket."""
+    """A connection to Ray's agent on this machine (its raylet), which closes when the agent ends; None without one."""
     ray = need_ray()
     here = ray.get_runtime_context().get_node_id()
     names = [node["RayletSocketName"] for node in ray.nodes() if node["NodeID"] == here]
@@ -162,7 +162,7 @@ def _agent() -> socket.socket | None:
 
 
 def _ended(line: socket.socket) -> bool:
-    """Whether the other side of a connection, on which nothing is ever said, is gone."""
+    """Whether the peer has closed the connection; it never sends data."""
     try:
         return not line.recv(1)
     except BlockingIOError:

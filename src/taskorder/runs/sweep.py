@@ -1,7 +1,7 @@
-"""The loop that every executor shares: batches out to workers, results into the store.
+"""The loop shared by all executors: send batches to workers, write their results to the store.
 
-Workers return, and only this process writes. Few batches are out at a time, and specs are looked at batch by batch:
-a million of them need no more memory than a thousand, if the sequence that gives them makes them as they are asked for.
+Workers return results, and only this process writes. The number of batches in flight is bounded and specs are read
+batch by batch, so a million specs need no more memory than a thousand if the sequence generates them lazily.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from taskorder.runs.store_file import StoreError
 
 RunBatch = Callable[[Sequence[RunSpec]], Sequence[dict[str, Any]]]
 RunReport = Callable[[int, int], bool | None]
-"""Called before every batch, and now and then while waiting, with (specs done, specs in all); a true answer asks for an
-early end."""
+"""Called before every batch, and repeatedly while waiting, with (specs done, specs in total); a true return value stops
+the run."""
 Device = str | Callable[[], str]
-"""The name of the device, or what says it where the batch is run."""
+"""The name of the device, or a function that returns it on the worker."""
 Finished = Callable[[Sequence[RunSpec], Sequence[dict[str, Any]]], object]
-"""Called with every batch that is in the store."""
+"""Called with every batch after it is written to the store."""
 CHUNK = 1000
-"""Specs that are in memory at a time while those that are done are counted."""
+"""Number of specs held in memory while the finished ones are counted."""
 RETRY_SECONDS = 0.5
-"""While other processes run all that is left."""
+"""How long to wait before checking again when other processes run all remaining specs."""
 
 
 class Interrupted(Exception):
-    """The caller asked for an early end; finished batches are in the store."""
+    """The caller stopped the run; finished batches are in the store."""
 
 
 class Done(NamedTuple):
@@ -44,22 +44,22 @@ class Done(NamedTuple):
 
 
 class Workers(Protocol):
-    """Where batches are run."""
+    """An executor of batches."""
 
     def batch_size(self, ask: Callable[[], None]) -> int:
-        """How many specs make a batch; asked once, and `ask` is to be called while waiting for the answer."""
+        """The number of specs per batch; called once, and must call `ask` repeatedly while it waits."""
 
     def room(self) -> int:
-        """How many batches may be out at a time: those at work, and some that wait so that no worker does."""
+        """The maximum number of batches in flight: the running ones, and a few queued ones to keep workers busy."""
 
     def start(self, batch: Sequence[RunSpec]) -> Hashable:
-        """Hand a batch out; a ticket for it."""
+        """Submit a batch and return a ticket for it."""
 
     def wait(self) -> tuple[Hashable, Done | Exception] | None:
-        """A ticket that is through with what came of it, or None when a moment has passed and nothing came."""
+        """A finished ticket with its outcome, or None if none finished within a moment."""
 
     def cancel(self) -> None:
-        """End all that is out."""
+        """Cancel all batches in flight."""
 
 
 class _Out(NamedTuple):
@@ -68,7 +68,7 @@ class _Out(NamedTuple):
 
 
 def timed(run_batch: RunBatch, batch: Sequence[RunSpec], device: Device) -> Done:
-    """Run a batch here."""
+    """Run a batch in this process, and measure its time."""
     began = time.perf_counter()
     results = list(run_batch(batch))
     return Done(results, time.perf_counter() - began, device if isinstance(device, str) else device())
@@ -85,10 +85,10 @@ def sweep(
     device: Device,
     finished: Finished | None,
 ) -> int:
-    """Have the workers run what the store lacks of `specs`, and keep it; how many failed.
+    """Run the `specs` that are missing from the store, write their results and return the number of failed specs.
 
-    Batches are cut at the same places whatever is missing, and kept whole, so that a run that was interrupted has the
-    batches of one that was not. What another process is running is left to it, and waited for.
+    Batch boundaries do not depend on what is missing and each batch is stored as a whole, so an interrupted run has the
+    same batches as an uninterrupted one. Specs that another process is running are not repeated but waited for.
     """
     failed: set[str] = set()
     out: dict[Hashable, _Out] = {}
@@ -104,7 +104,7 @@ def sweep(
             raise Interrupted
 
     def receive() -> None:
-        """Wait a moment for a batch to come back, and keep it."""
+        """Wait a moment for a finished batch, and store it."""
         nonlocal done
         arrived = workers.wait()
         if arrived is None:
@@ -122,7 +122,7 @@ def sweep(
             except Exception as problem:
                 if not keep_going:
                     raise
-                if len(batch) > 1:  # one by one, to lose only those that fail
+                if len(batch) > 1:  # retry one by one, so that only the failing specs are lost
                     alone.extend([spec] for spec in batch)
                     return
                 store.fail(batch[0], error_text(problem), device=device if isinstance(device, str) else "")
@@ -155,13 +155,13 @@ def sweep(
                     with ExitStack() as lock:
                         if lock.enter_context(locks.hold([spec.digest for spec in batch])):
                             worked = True
-                            if mine := left_of(batch):  # another process may have finished it just now
+                            if mine := left_of(batch):  # another process may just have finished it
                                 out[workers.start(mine)] = _Out(mine, lock.pop_all())
                         else:
                             elsewhere = True
                     while len(out) >= workers.room():
                         receive()
-                # Other processes hold all that is left: look again in a moment.
+                # Other processes hold all remaining specs: check again in a moment.
                 if elsewhere and not worked:
                     time.sleep(RETRY_SECONDS)
         finally:
@@ -172,10 +172,10 @@ def sweep(
 
 
 def chunks(specs: Sequence[RunSpec], size: int = CHUNK) -> Iterator[Sequence[RunSpec]]:
-    """The specs, so many at a time."""
+    """Split the specs into parts of `size`."""
     return (specs[start : start + size] for start in range(0, len(specs), size))
 
 
 def error_text(problem: BaseException) -> str:
-    """What the store keeps of an error."""
+    """The text of an error in the store."""
     return f"{type(problem).__name__}: {problem}"
