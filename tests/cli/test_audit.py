@@ -117,12 +117,18 @@ def test_a_store_and_its_export_say_the_same(here, capsys):
     assert main(["export", "a.sqlite", "-o", "a.csv"]) == 0
     capsys.readouterr()
     assert report(capsys, "a.csv", "--where", "set=1", "--used", "emu>cat>owl") == found
-    for file in ("a.sqlite", "a.csv"):
-        assert main(["audit", file]) == 2
-        said = capsys.readouterr().err
-        assert "Choose one with `--where`: set=0" in said
-        assert ("in set 0, seed 0 and in set 1, seed 0" in said) == (file == "a.sqlite")
-        assert ("on line " in said) == (file == "a.csv")
+
+
+@pytest.mark.parametrize("file", ["a.sqlite", "a.csv"])
+def test_several_experiments_in_one_file(here, capsys, file):
+    stored("a.sqlite")
+    assert main(["export", "a.sqlite", "-o", "a.csv"]) == 0
+    capsys.readouterr()
+    assert main(["audit", file]) == 2
+    said = capsys.readouterr().err
+    assert "Choose one with `--where`: set=0" in said
+    assert ("in set 0, seed 0 and in set 1, seed 0" in said) == (file == "a.sqlite")
+    assert ("on line " in said) == (file == "a.csv")
 
 
 @pytest.mark.parametrize(

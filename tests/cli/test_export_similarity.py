@@ -76,14 +76,14 @@ def test_no_export_takes_the_place_of_its_store(store, capsys, more):
     assert named.read_bytes() == before
 
 
-def test_runs_are_counted_in_words(tmp_path, capsys):
-    for count, said in ((1, "1 run"), (2, "2 runs")):
-        specs = [RunSpec("neural.orders.2", {"net": "mlp", "set": number, "seed": 0}) for number in range(count)]
-        with Store(tmp_path / "s") as made:
-            made.put(specs, [result([[0, 1.0], [1.0, 0]])] * count, 1.0)
-        for name, more in (("s.csv", ()), ("s.csv.gz", ("--whole",))):
-            assert main(["export", str(tmp_path / "s"), "-o", str(tmp_path / name), *more]) == 0
-            assert capsys.readouterr().out.endswith(f": {said}\n")
+@pytest.mark.parametrize(("count", "said"), [(1, "1 run"), (2, "2 runs")])
+@pytest.mark.parametrize(("name", "more"), [("s.csv", ()), ("s.csv.gz", ("--whole",))], ids=["csv", "whole"])
+def test_runs_are_counted_in_words(tmp_path, capsys, count, said, name, more):
+    specs = [RunSpec("neural.orders.2", {"net": "mlp", "set": number, "seed": 0}) for number in range(count)]
+    with Store(tmp_path / "s") as made:
+        made.put(specs, [result([[0, 1.0], [1.0, 0]])] * count, 1.0)
+    assert main(["export", str(tmp_path / "s"), "-o", str(tmp_path / name), *more]) == 0
+    assert capsys.readouterr().out.endswith(f": {said}\n")
 
 
 @pytest.mark.parametrize(

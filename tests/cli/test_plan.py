@@ -199,52 +199,71 @@ def test_the_table_says_what_a_person_needs(here, capsys):
     assert "plan.json" in shown
 
 
-def test_bad_input_is_one_line(here, capsys):
+BAD_WORDS = {
+    ("nowhere.csv",): "must be an existing file",
+    ("all.csv", "--column", "planet"): "`--column` must be one of the columns age, income, country, label",
+    ("north.csv", "--tasks", "odd.toml"): "must have one of the keys tasks, column, classes_per_task",
+    ("north.csv", "--tasks", "unknown.toml"): "got 'maybe' in task 'one'",
+    ("north.csv", "south.csv", "--tasks", "odd.toml"): "must have one of the keys",
+    ("north.csv", "--tasks", "nowhere.toml"): "`nowhere.toml` must be a readable TOML file, got: No such file",
+    ("north.csv", "--tasks", "north.csv"): "`north.csv` must be a TOML file, got: ",
+    ("north.csv", "south.csv", "--column", "age"): "`--column` must be left out with several files, got 2: each is",
+    ("north.csv",): "at least two tasks of two classes",
+    ("north.csv", "south.csv", "--learner", "magic"): "`--learner` must be mlp, cnn, sklearn:CLASS",
+    ("north.csv", "south.csv", "--learner", "sklearn:Magic"): "must name a class of scikit-learn's",
+    ("north.csv", "south.csv", "--learner", "sklearn:SGDClassifier(speed=1)"): "must have settings that",
+    ("north.csv", "south.csv", "--learner", "sklearn:SGDClassifier(print())"): "settings without a name",
+    ("north.csv", "south.csv", "--learner", "sklearn:SGDClassifier(loss=hinge)"): "loss=hinge is no plain value",
+    ("nowhere.csv", "--folder", "north.csv"): "must be a folder, got 'north.csv', and north.csv is a file",
+    ("nowhere.csv", "--folder", "north.csv/a/b"): "must be a folder, got 'north.csv/a/b', and north.csv is a file",
+    ("north.csv", "south.csv", "--epochs", "0"): "`--epochs` must be a positive integer, got 0",
+    ("north.csv", "south.csv", "--batch-size", "0"): "`--batch-size` must be a positive integer, got 0",
+    ("nowhere",): "`DATA` must be one of digits, fashion-mnist",
+    ("north.csv", "south.csv", "--learner", "torch:nowhere:net"): "must name a module that can be imported",
+    ("north.csv", "south.csv", "--learner", "cnn"): "must be mlp for inputs that are no images",
+    ("north.csv", "south.csv", "--learner", SGD, "--pilot", "0.01"): "one example of each of its 2 classes",
+    ("north.csv", "south.csv", "--learner", SGD, "--pilot", "50%", "--budget", "1"): "`--budget` must allow",
+    ("north.csv", "south.csv", "--learner", SGD, "--budget", "2 weeks"): "`--budget` must be a number of fits",
+    ("north.csv", "south.csv", "--learner", SGD, "--budget", "0.001 runs"): "`--budget` must be enough for a race",
+    ("north.csv", "south.csv", "--learner", SGD, "--retention", "1.5"): "`--retention` must be in [0, 1], got 1.5",
+    ("north.csv", "south.csv", "--learner", SGD, "--rule", "luck"): "`--rule` must be one of auto, optimal",
+    ("north.csv", "south.csv", "--pilot", "some"): "argument --pilot",
+    ("north.csv", "south.csv", "--before", "north"): "`--before` must be A:B (A before B)",
+    ("north.csv", "south.csv", "--before", "north:west"): "two known tasks, got 'north:west'. Tasks: north, south",
+    ("north.csv", "south.csv", "--first", "west"): "`--first` must name a known task, got 'west'",
+    ("north.csv", "south.csv", "--weights", "west=1"): "`--weights` must name a known task, got 'west'",
+    ("north.csv", "south.csv", "--before", "north:south", "--last", "north"): "must not contradict `--before`",
+    ("north.csv", "south.csv", "--rule", "first-order", "--weights", "1,2"): "Use rule 'auto' or 'optimal'",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "message"), BAD_WORDS.items(), ids=map(" ".join, BAD_WORDS))
+def test_bad_input_is_one_line(words, message, here, capsys):
     (here / "odd.toml").write_text("speed = 3\n")
     (here / "unknown.toml").write_text('[tasks]\none = ["yes", "maybe"]\ntwo = ["no", "yes"]\n')
-    cases = {
-        ("nowhere.csv",): "must be an existing file",
-        ("all.csv", "--column", "planet"): "`--column` must be one of the columns age, income, country, label",
-        ("north.csv", "--tasks", "odd.toml"): "must have one of the keys tasks, column, classes_per_task",
-        ("north.csv", "--tasks", "unknown.toml"): "got 'maybe' in task 'one'",
-        ("north.csv", "south.csv", "--tasks", "odd.toml"): "must have one of the keys",
-        ("north.csv", "--tasks", "nowhere.toml"): "`nowhere.toml` must be a readable TOML file, got: No such file",
-        ("north.csv", "--tasks", "north.csv"): "`north.csv` must be a TOML file, got: ",
-        ("north.csv", "south.csv", "--column", "age"): "`--column` must be left out with several files, got 2: each is",
-        ("north.csv",): "at least two tasks of two classes",
-        ("north.csv", "south.csv", "--learner", "magic"): "`--learner` must be mlp, cnn, sklearn:CLASS",
-        ("north.csv", "south.csv", "--learner", "sklearn:Magic"): "must name a class of scikit-learn's",
-        ("north.csv", "south.csv", "--learner", "sklearn:SGDClassifier(speed=1)"): "must have settings that",
-        ("north.csv", "south.csv", "--learner", "sklearn:SGDClassifier(print())"): "settings without a name",
-        ("north.csv", "south.csv", "--learner", "sklearn:SGDClassifier(loss=hinge)"): "loss=hinge is no plain value",
-        ("nowhere.csv", "--folder", "north.csv"): "must be a folder, got 'north.csv', and north.csv is a file",
-        ("nowhere.csv", "--folder", "north.csv/a/b"): "must be a folder, got 'north.csv/a/b', and north.csv is a file",
-        ("north.csv", "south.csv", "--epochs", "0"): "`--epochs` must be a positive integer, got 0",
-        ("north.csv", "south.csv", "--batch-size", "0"): "`--batch-size` must be a positive integer, got 0",
-        ("nowhere",): "`DATA` must be one of digits, fashion-mnist",
-        ("north.csv", "south.csv", "--learner", "torch:nowhere:net"): "must name a module that can be imported",
-        ("north.csv", "south.csv", "--learner", "cnn"): "must be mlp for inputs that are no images",
-        ("north.csv", "south.csv", "--learner", SGD, "--pilot", "0.01"): "one example of each of its 2 classes",
-        ("north.csv", "south.csv", "--learner", SGD, "--pilot", "50%", "--budget", "1"): "`--budget` must allow",
-        ("north.csv", "south.csv", "--learner", SGD, "--budget", "2 weeks"): "`--budget` must be a number of fits",
-        ("north.csv", "south.csv", "--learner", SGD, "--budget", "0.001 runs"): "`--budget` must be enough for a race",
-        ("north.csv", "south.csv", "--learner", SGD, "--retention", "1.5"): "`--retention` must be in [0, 1], got 1.5",
-        ("north.csv", "south.csv", "--learner", SGD, "--rule", "luck"): "`--rule` must be one of auto, optimal",
-        ("north.csv", "south.csv", "--pilot", "some"): "argument --pilot",
-        ("north.csv", "south.csv", "--before", "north"): "`--before` must be A:B (A before B)",
-        ("north.csv", "south.csv", "--before", "north:west"): "two known tasks, got 'north:west'. Tasks: north, south",
-        ("north.csv", "south.csv", "--first", "west"): "`--first` must name a known task, got 'west'",
-        ("north.csv", "south.csv", "--weights", "west=1"): "`--weights` must name a known task, got 'west'",
-        ("north.csv", "south.csv", "--before", "north:south", "--last", "north"): "must not contradict `--before`",
-        ("north.csv", "south.csv", "--rule", "first-order", "--weights", "1,2"): "Use rule 'auto' or 'optimal'",
-    }  # fmt: skip
-    for words, message in cases.items():
-        said = refused(capsys, *words)
-        assert message in said, words
-        assert said.count("\n") == 1, words
+    said = refused(capsys, *words)
+    assert message in said
+    assert said.count("\n") == 1
 
 
-def test_bad_tasks_are_named(here, capsys):
+BAD_TASKS = {
+    ("north.csv", "one.csv"): "`labels` of task 'one' must have at least two classes, got only 'yes'",
+    ("north.csv", "empty.csv"): "`empty.csv` must have rows of features and a label, got none",
+    ("north.csv", "missing.csv"): "got nan at row 1, column 1. Fill or drop",
+    ("north.csv", "wide.csv"): "`wide.csv` must have the columns of north.csv (age, income, label)",
+    ("north.csv", "swapped.csv"): "got income, age, label. Name and order them alike",
+    ("north.csv", "bare.csv"): "inputs of one shape and kind, got 2 float for 'north' and 3 float for 'bare'",
+    ("north.csv", "north.csv"): "files of different names, got 'north' more than once",
+    ("blank.csv", "--column", "where"): "a task in column 'where' of each row, got none on line 5",
+    ("four.npz", "--tasks", "single.toml"): "task 'a' two different classes or more, got '0'",
+    ("four.npz", "--tasks", "twice.toml"): "task 'a' two different classes or more, got '0', '0'",
+    ("four.npz", "--tasks", "no.toml"): "task 'a' two different classes or more, got none",
+    ("four.npz", "--tasks", "none.toml"): "`none.toml` must list the classes of each task",
+}
+
+
+@pytest.mark.parametrize(("words", "message"), BAD_TASKS.items(), ids=map(" ".join, BAD_TASKS))
+def test_bad_tasks_are_named(words, message, here, capsys):
     def table(name, header, lines):
         with open(name, "w", newline="") as file:
             csv.writer(file).writerows([header, *lines])
@@ -260,24 +279,9 @@ def test_bad_tasks_are_named(here, capsys):
     np.savez("four.npz", inputs=np.random.default_rng(0).normal(size=(80, 2)), labels=np.repeat([0, 1, 2, 3], 20))
     for name, text in {"single": 'a = ["0"]', "twice": 'a = ["0", "0"]', "no": "a = []", "none": ""}.items():
         (here / f"{name}.toml").write_text(f"[tasks]\n{text}\n")
-    cases = {
-        ("north.csv", "one.csv"): "`labels` of task 'one' must have at least two classes, got only 'yes'",
-        ("north.csv", "empty.csv"): "`empty.csv` must have rows of features and a label, got none",
-        ("north.csv", "missing.csv"): "got nan at row 1, column 1. Fill or drop",
-        ("north.csv", "wide.csv"): "`wide.csv` must have the columns of north.csv (age, income, label)",
-        ("north.csv", "swapped.csv"): "got income, age, label. Name and order them alike",
-        ("north.csv", "bare.csv"): "inputs of one shape and kind, got 2 float for 'north' and 3 float for 'bare'",
-        ("north.csv", "north.csv"): "files of different names, got 'north' more than once",
-        ("blank.csv", "--column", "where"): "a task in column 'where' of each row, got none on line 5",
-        ("four.npz", "--tasks", "single.toml"): "task 'a' two different classes or more, got '0'",
-        ("four.npz", "--tasks", "twice.toml"): "task 'a' two different classes or more, got '0', '0'",
-        ("four.npz", "--tasks", "no.toml"): "task 'a' two different classes or more, got none",
-        ("four.npz", "--tasks", "none.toml"): "`none.toml` must list the classes of each task",
-    }
-    for words, message in cases.items():
-        said = refused(capsys, *words, "--learner", SGD, "--pilot", "50%")
-        assert message in said, words
-        assert said.count("\n") == 1, words
+    said = refused(capsys, *words, "--learner", SGD, "--pilot", "50%")
+    assert message in said
+    assert said.count("\n") == 1
     assert not (here / "plan").exists()
 
 

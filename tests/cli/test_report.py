@@ -257,24 +257,32 @@ def test_a_run_store(store, capsys):
     assert "`--where` must be left out for a run store, got 'set=0'. Choose a task set with --task-set." in said
 
 
-def test_bad_inputs_get_one_line(capsys, here):
+BAD_INPUTS = {
+    ("missing.csv",): "no such file",
+    (".",): "must be a folder that `taskorder plan` wrote",
+    ("empty",): "empty",
+    ("text.json",): "must be JSON",
+    ("list.json",): "got no key 'names'",
+    ("broken.sqlite",): "store",
+    ("order.json",): "got an order.json, which has no errors. Give its plan.",
+    (): "--demo",
+    ("table.csv", "--demo"): "not both",
+    ("table.csv", "--task-set", "0"): "`--task-set` must be left out for a matrix",
+    ("table.csv", "--rule", "nonsense"): "`--rule` must be one of",
+    ("table.csv", "--first", "nobody"): "known task",
+}
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"), BAD_INPUTS.items(), ids=[" ".join(argv) or "nothing" for argv in BAD_INPUTS]
+)
+def test_bad_inputs_get_one_line(capsys, here, argv, message):
     (here / "empty").write_text("")
     (here / "text.json").write_text("{not json")
     (here / "list.json").write_text('{"order": [1], "error_path": [], "similarity_digest": ""}')
     (here / "broken.sqlite").write_bytes(b"SQLite format 3\0" + b"x" * 100)
-    assert "no such file" in refused(capsys, "missing.csv")
-    assert "must be a folder that `taskorder plan` wrote" in refused(capsys, str(here))
-    assert "empty" in refused(capsys, "empty")
-    assert "must be JSON" in refused(capsys, "text.json")
-    assert "got no key 'names'" in refused(capsys, "list.json")
-    assert "store" in refused(capsys, "broken.sqlite")
     (here / "order.json").write_text(PortableOrder(names=("a", "b"), order=(1, 0)).to_json())
-    assert "got an order.json, which has no errors. Give its plan." in refused(capsys, "order.json")
-    assert "--demo" in refused(capsys)
-    assert "not both" in refused(capsys, "table.csv", "--demo")
-    assert "`--task-set` must be left out for a matrix" in refused(capsys, "table.csv", "--task-set", "0")
-    assert "`--rule` must be one of" in refused(capsys, "table.csv", "--rule", "nonsense")
-    assert "known task" in refused(capsys, "table.csv", "--first", "nobody")
+    assert message in refused(capsys, *argv)
 
 
 def test_a_missing_folder_is_named_before_the_work(capsys, here):
@@ -295,13 +303,16 @@ def test_nothing_is_lost_when_it_cannot_write(capsys, here):
     (here / "table.html").write_bytes(before)
     assert "must be another file than the input" in refused(capsys, "table.html", "-o", "./table.html")
     assert (here / "table.html").read_bytes() == before
-    for name in ("report.pdf", "report", "report.html.gz"):
-        (here / name).write_text("old")
-        said = f"`--output` must end in .html or .htm, got {name!r}.\n"
-        assert refused(capsys, "missing.csv", "-o", name).endswith(said)  # before anything is read
-        assert (here / name).read_text() == "old"
     assert main(["report", "table.csv", "-o", "page.html"]) == 0
     assert (here / "page.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
+@pytest.mark.parametrize("name", ["report.pdf", "report", "report.html.gz"])
+def test_a_page_ends_in_html(capsys, here, name):
+    (here / name).write_text("old")
+    said = f"`--output` must end in .html or .htm, got {name!r}.\n"
+    assert refused(capsys, "missing.csv", "-o", name).endswith(said)  # before anything is read
+    assert (here / name).read_text() == "old"
     assert not [name for name in os.listdir() if ".part." in name]
 
 

@@ -142,15 +142,23 @@ def test_a_plan_from_a_pilot_alone(pilot, here, capsys):
     plan = json.loads((pilot / "plan.json").read_text())
     for other in plan["alternatives"]:
         assert f'data-value="{other["expected"]!r}"' in text
-    os.remove("report.html")
-    capsys.readouterr()
-    for key, value in (
-        ("confidence", {"verdict": "sure"}), ("confidence", {**plan["confidence"], "gain": "x"}),
-        ("warnings", [{"kind": "a", "text": 1}]), ("alternatives", [{**plan["alternatives"][0], "order": [9, 9]}]),
-        ("expected", "x"), ("prediction", {**plan["prediction"], "tasks": [0.5]}),
-    ):  # fmt: skip
-        (here / "bad.json").write_text(json.dumps({**plan, key: value}))
-        assert "must be" in refused(capsys, "bad.json")
+
+
+BAD_PARTS = {
+    "confidence": lambda plan: {"confidence": {"verdict": "sure"}},
+    "gain": lambda plan: {"confidence": {**plan["confidence"], "gain": "x"}},
+    "warnings": lambda plan: {"warnings": [{"kind": "a", "text": 1}]},
+    "alternatives": lambda plan: {"alternatives": [{**plan["alternatives"][0], "order": [9, 9]}]},
+    "expected": lambda plan: {"expected": "x"},
+    "prediction": lambda plan: {"prediction": {**plan["prediction"], "tasks": [0.5]}},
+}
+
+
+@pytest.mark.parametrize("bad", BAD_PARTS.values(), ids=BAD_PARTS)
+def test_a_plan_with_a_bad_part(pilot, here, capsys, bad):
+    plan = json.loads((pilot / "plan.json").read_text())
+    (here / "bad.json").write_text(json.dumps({**plan, **bad(plan)}))
+    assert "must be" in refused(capsys, "bad.json")
 
 
 def test_a_folder_that_is_not_quite_a_pilot(pilot, here, capsys):

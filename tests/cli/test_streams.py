@@ -47,9 +47,13 @@ def test_without_stderr_only_results_reach_stdout(redirection, tmp_path):
     done = shell(redirection, "solve", "table.csv", "--json", tmp_path=tmp_path)
     assert done.returncode == 0
     assert len(Plan.from_json(done.stdout).order) == 2
-    for argv in (["solve", "missing.csv"], ["solve", "--fast"], ["solve"]):
-        done = shell(redirection, *argv, tmp_path=tmp_path)
-        assert (done.returncode, done.stdout) == (2, "")
+
+
+@pytest.mark.parametrize("redirection", ["2>&-", "2> /dev/full"])
+@pytest.mark.parametrize("argv", [["solve", "missing.csv"], ["solve", "--fast"], ["solve"]])
+def test_without_stderr_errors_are_exit_codes(redirection, argv, tmp_path):
+    done = shell(redirection, *argv, tmp_path=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
 
 
 @pytest.mark.parametrize("command", ["solve", "audit", "order"])
