@@ -9,8 +9,8 @@ passed. A test that takes several times as long as it did counts as failed; one 
 does not count. Who survives is listed: a gap in the tests, or a change that changes nothing. Mutants that no test
 reaches count as survivors.
 
-`kernels` are the compiled files of `ordering` (those that begin with an underscore), run as plain Python without numba,
-as a mutant would take a minute to compile. Tests that are too slow without numba are no judges there.
+`kernels` are the compiled files of `ordering` (ordering/kernels), run as plain Python without numba, because a mutant
+takes a minute to compile. Tests that are too slow without numba are no judges there.
 
 Nothing is changed on disk. The tests run in forks of a process that has imported everything but taskorder, so that a
 mutant costs seconds. What is known is kept in build/mutation, and the same command goes on there; with more patience it
@@ -65,9 +65,9 @@ class Subject(NamedTuple):
 SUBJECTS = {
     "theory": Subject(sorted((PACKAGE / "theory").glob("[!_]*.py")), ["tests/theory"]),
     "ordering": Subject(sorted((PACKAGE / "ordering").glob("[!_]*.py")), ["tests/ordering"]),
-    "kernels": Subject(sorted((PACKAGE / "ordering").glob("_[!_j]*.py")), ["tests/ordering"], compiled=False),
+    "kernels": Subject(sorted((PACKAGE / "ordering/kernels").glob("[!_j]*.py")), ["tests/ordering"], compiled=False),
     "store": Subject(
-        [PACKAGE / "store.py"],
+        [PACKAGE / "runs/store.py", PACKAGE / "runs/store_file.py"],
         [*(f"tests/runs/test_store{part}.py" for part in ("", "_files", "_pages")), "tests/runs/test_local.py"],
     ),
 }
@@ -256,6 +256,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("subjects", nargs="+", choices=SUBJECTS)
     parser.add_argument("--sample", type=int, help="so many mutants of each subject, drawn at random (all)")
+    parser.add_argument("--count", action="store_true", help="only print how many mutants each subject has")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--file", default="", help="only files with this in their name")
     parser.add_argument("--tests", nargs="+", help="files of tests to take the judges from (the subject's)")
@@ -266,8 +267,13 @@ def main() -> None:
     for name in args.subjects:
         subject, path = SUBJECTS[name], KEPT / f"{name}.json"
         subject = subject._replace(tests=args.tests or subject.tests)
-        known = kept(path, subject, args.each)
         every = [mutant for file in subject.files if args.file in file.name for mutant in mutants_of(file)]
+        if not every:
+            raise SystemExit(f"`--file` must leave a file of {name} with mutants, got {args.file!r}.")
+        if args.count:
+            print(f"{name}: {len(every)} mutants", flush=True)
+            continue
+        known = kept(path, subject, args.each)
         chosen = every
         if args.sample is not None and args.sample < len(every):
             chosen = random.Random(args.seed).sample(every, args.sample)
