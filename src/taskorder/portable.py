@@ -93,7 +93,7 @@ class PortableOrder:
         >>> plan = solve([[1, 0.2, 0.6], [0.2, 1, 0.1], [0.6, 0.1, 1]], names=["cats", "cars", "dogs"])
         >>> portable = PortableOrder.from_plan(plan, class_groups={"cats": [0, 1], "cars": [4, 5], "dogs": [2, 3]})
         >>> portable.named_order, portable.class_order
-        (('cars', 'dogs', 'cats'), (4, 5, 2, 3, 0, 1))
+        (('dogs', 'cars', 'cats'), (2, 3, 4, 5, 0, 1))
         """
         groups = _groups(class_groups, plan.names)
         highest = max((label for group in groups for label in group), default=-1)

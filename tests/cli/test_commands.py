@@ -132,7 +132,7 @@ def test_every_option_reaches_the_solver(table, tmp_path, calls, capsys):
 
 
 def test_visits_and_no_time_limit(table, calls, capsys):
-    plan = plan_of(capsys, "solve", table, "--visits", "7", "--time-limit", "none")
+    plan = plan_of(capsys, "solve", table, "--visits", "7", "--time-limit", "none", "--retention", "1")
     assert len(plan.order) == 7
     assert set(plan.order) == set(range(5))
     assert calls[0][1]["visits"] == 7

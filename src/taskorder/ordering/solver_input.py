@@ -171,6 +171,7 @@ def solver_input(
         raise ValueError(f"`objective` must be one of {', '.join(OBJECTIVES)}, got {objective!r}.")
     if kind not in (None, *CONTENTS):
         raise ValueError(f"`kind` must be one of {', '.join(CONTENTS)}, got {kind!r}.")
+    told = kind is not None
     kind = kind or kind_of(given)
     checked = Constraints.of(len(given), **constraints)
     d = checked_retention(PLAIN_RETENTION if retention is None else retention, len(given), checked.names)
@@ -189,7 +190,7 @@ def solver_input(
             f"`output` must be left out with a retention of {d.min():g}, got one: an output similarity belongs to the "
             "paper's theory. Use retention=1, or leave it out."
         )
-    knowledge, made = _knowledge(given, kind, repair)
+    knowledge, made = _knowledge(given, kind, repair, told)
     law = Law(
         knowledge=knowledge,
         retention=d,
@@ -226,7 +227,7 @@ def with_retention(inputs: SolverInput, retention: float) -> SolverInput:
     d = np.full(len(inputs.table.given), retention)
     if inputs.law is not None:
         return replace(inputs, law=replace(inputs.law, retention=d, objective="score"))
-    knowledge, made = _knowledge(inputs.table.given, kind, repair=True)
+    knowledge, made = _knowledge(inputs.table.given, kind, repair=True, told=True)
     return replace(inputs, law=Law(knowledge, d, "score", np.zeros(len(d)), made))
 
 
@@ -254,8 +255,11 @@ def _check_theory(given: Floats, kind: str, start: object) -> None:
     )
 
 
-def _knowledge(given: Floats, kind: str, repair: bool) -> tuple[Floats, str]:
-    """The transfer table that the law reads, and how it was made."""
+def _knowledge(given: Floats, kind: str, repair: bool, told: bool) -> tuple[Floats, str]:
+    """The transfer table that the law reads, and how it was made.
+
+    told: whether the user said what the table holds; else what looks like losses or distances is refused.
+    """
     if kind == SIMILARITY:
         checks.correlation_entries(given)
         symmetric = (given + given.T) / 2

@@ -41,11 +41,7 @@ def pilot_sample(
     >>> np.bincount(pilot_sample([task], 0.12)[0].targets).tolist()
     [3, 9]
     """
-    counted = whole(size) is not None
-    if not (to_float(size) >= 1 if counted else 0 < to_float(size) <= 1):
-        raise ValueError(
-            f"`pilot` must be a share above 0 and up to 1.0 or a whole number of examples a task, got {size!r}."
-        )
+    counted = checked_size(size)
     seed_number(seed)
     sampled = []
     for task in align(tasks):
@@ -56,6 +52,16 @@ def pilot_sample(
         sample = replace(task, inputs=task.inputs[rows], labels=task.labels[rows])
         sampled.append(sample if keep_eval else replace(sample, eval_inputs=None, eval_labels=None))
     return tuple(sampled)
+
+
+def checked_size(size: float) -> bool:
+    """Whether the size of a pilot is a number of examples; False for a share of them."""
+    counted = whole(size) is not None
+    if not (to_float(size) >= 1 if counted else 0 < to_float(size) <= 1):
+        raise ValueError(
+            f"`pilot` must be a share above 0 and up to 1.0 or a whole number of examples a task, got {size!r}."
+        )
+    return counted
 
 
 def _sampled_rows(task: Task, total: int, size: float, rng: np.random.Generator) -> Ints:

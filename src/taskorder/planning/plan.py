@@ -31,7 +31,7 @@ from taskorder.planning.estimate import TransferLosses
 from taskorder.planning.fitted_law import FittedLaw, fitted_law
 from taskorder.planning.measurements import Measurements, Part
 from taskorder.planning.measuring import known_now
-from taskorder.planning.pilot import label_notes
+from taskorder.planning.pilot import checked_size, label_notes
 from taskorder.planning.tried import Tried, tried
 from taskorder.planning.warnings import ENOUGH, cautions
 from taskorder.records import Alternative, Confidence, Plan
@@ -200,6 +200,7 @@ def run_pilot(
         raise ValueError("`learned` must name the tasks that `model` has learned, got none.")
     if retention is not None:
         checked_retention(retention, len(names), names)
+    checked_size(pilot)  # before a store is made
     chosen_seeds, limits = tuple(range(positive_count(seeds, "seeds"))), budget_of(budget)
     notes = [*label_notes(aligned), *filter(None, [getattr(learner, "note", "")])]
     with nullcontext() if store is None else Store(store) as open_store:

@@ -39,7 +39,7 @@ ROLES = {
     "optimal": Look("#009E73", _MIXED, "D"),
     "best": Look("#56B4E9", _SOLID, "P"),
     "worst": Look("#882255", _DASHED, "X"),
-    "row-sums": Look("#997700", _SOLID, "v"),
+    "row-sums": Look("#772200", _SOLID, "v"),
     "greedy": Look("#9944EE", _DOTTED, "<"),
     "first-order": Look("#332288", _MIXED, ">"),
     "random": Look("#000000", _SOLID, "", 2.2),

@@ -166,9 +166,9 @@ def _confidence(numbers: PlanNumbers) -> list[str]:
         )
         lines.append(f"Had no task been learned yet, the best order would end with {better}.")
     if pilot:
+        # what the model alone says would stand beside what was measured
         if plan.prediction is not None and plan.prediction.retention:
-            kept = plan.prediction.retention
-            lines.append(f"The retention: {kept}.")
+            lines.append(f"The retention: {plan.prediction.retention}.")
         return lines
     lines.append("The table is taken as exact: what is wrong in it is not part of what is predicted.")
     if measure.better > 0:

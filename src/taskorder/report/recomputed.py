@@ -13,7 +13,16 @@ from taskorder.ordering.solver_input import SolverInput
 from taskorder.records import Comparison, Plan
 from taskorder.report.measure import measure_of
 
-NUMBERS = ("error", "score", "task_errors", "knowledge", "error_path", "knowledge_path", "retention", "task_retention")
+RECOMPUTED = (
+    "error",
+    "score",
+    "task_errors",
+    "knowledge",
+    "error_path",
+    "knowledge_path",
+    "retention",
+    "task_retention",
+)
 """Fields of a plan that follow from its table, its order and its options."""
 TOLERANCE = 1e-6
 
@@ -28,11 +37,11 @@ def checked_plan(plan: Plan, inputs: SolverInput) -> tuple[Plan, tuple[str, ...]
     elif not _same(plan.value, again.value):
         noun = plan.objective
         problems.append(f"The plan says a final {noun} of {plan.value:.4g}, its table gives {again.value:.4g}.")
-    wrong = [key for key in NUMBERS if not _same(getattr(plan, key), getattr(again, key))]
+    wrong = [key for key in RECOMPUTED if not _same(getattr(plan, key), getattr(again, key))]
     if wrong and not problems:
         problems.append(f"The plan and its table do not agree on: {', '.join(wrong).replace('_', ' ')}.")
     if wrong or problems:
-        given = {key: getattr(again, key) for key in (*NUMBERS, "objective")}
+        given = {key: getattr(again, key) for key in (*RECOMPUTED, "objective")}
         plan = replace(plan, **given, bound=None, proven=False)
     if problems:
         problems.append("The page shows what the table gives; the plan's proof and bound are left out.")

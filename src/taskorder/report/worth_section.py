@@ -9,6 +9,7 @@ from taskorder.report.markup import html, task
 from taskorder.report.page import Figure, Names, Section, Table
 from taskorder.report.parts import in_order, matrix_figure
 from taskorder.report.plan_numbers import PlanNumbers, Surroundings, TaskTable
+from taskorder.report.plan_sections import TIP
 from taskorder.report.text import number, percent
 
 TOP_PAIRS = 8
@@ -16,8 +17,6 @@ PAIR = 32
 """Characters that a name in a pair may have."""
 MOST_PAIRS = 150
 """Pairs at either end of a table of pairs."""
-TIP = 80
-"""Characters of a name in what a mark says."""
 
 
 def worth(numbers: PlanNumbers, table: TaskTable, around: Surroundings, names: Names) -> Section:
