@@ -131,12 +131,20 @@ def test_plans_with_a_value_where_a_list_belongs(key, value):
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("learned", ["nobody"]), ("learned", [None]), ("seed", "one"), ("seed", 1.5)]
+    ("key", "value", "said"),
+    [
+        ("learned", ["nobody"], "names of its tasks at options.learned"),
+        ("learned", [None], "names of its tasks at options.learned"),
+        ("learned", [[]], "names of its tasks at options.learned"),
+        ("learned", 3, "names of its tasks at options.learned"),
+        ("seed", "one", "`seed` must"),
+        ("seed", 1.5, "`seed` must"),
+    ],
 )
-def test_plans_with_odd_options(key, value):
+def test_plans_with_odd_options(key, value, said):
     plan = json.loads(readers.plans()[0])
     plan["options"][key] = value
-    with pytest.raises(ValueError, match=f"`{key}` must"):
+    with pytest.raises(ValueError, match=said):
         PortableOrder.from_plan(Plan.from_json(json.dumps(plan)))
 
 
@@ -153,7 +161,7 @@ def test_plans_with_other_options():
         ({"task_errors": [10**400] * 3}, "at task_errors[0]"),
         (
             {"options": {"x": float("nan")}},
-            "must be a plan as `taskorder solve --json` writes it, got parts that do not fit",
+            "must be a plan as `taskorder solve --json` writes it, got a number that is not finite at options",
         ),
     ],
 )

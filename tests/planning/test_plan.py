@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import json
+import re
 
 import numpy as np
 import pytest
@@ -45,6 +46,57 @@ def test_a_plan_from_before_pilots_can_still_be_read():
         Plan.from_json(json.dumps({**old, "odd": 1}))
     with pytest.raises(ValueError, match=r"got an unknown key 'odd' at warnings\[0\]"):
         Plan.from_json(json.dumps({**old, "warnings": [{"odd": 1}]}))
+
+
+def test_a_plan_of_the_paper_can_still_be_read():
+    from taskorder.ordering.solve import solve
+
+    whole = solve(chain(3, 0.5), retention=1)
+    later = ("objective", "score", "knowledge", "knowledge_path", "retention", "task_retention", "table")
+    old = {key: value for key, value in json.loads(whole.to_json()).items() if key not in later}
+    read = Plan.from_json(json.dumps(old))
+    assert (read.order, read.error_path, read.knowledge) == (whole.order, whole.error_path, ())
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"names": []}, "no tasks at names"),
+        ({"names": ["A", "B"]}, "3 numbers for 2 tasks at task_errors"),
+        ({"task_errors": [0.5]}, "1 numbers for 3 tasks at task_errors"),
+        ({"objective": "odd"}, "'odd' at objective"),
+        ({"score": None}, "None at score"),
+        ({"knowledge": []}, "0 numbers for 3 tasks at knowledge"),
+        ({"task_retention": [0.1, 0.2]}, "2 numbers for 3 tasks at task_retention"),
+        ({"knowledge_path": []}, "other than 4 rows of 3 numbers at knowledge_path"),
+        ({"error_path": [[1.0]]}, "other than 4 rows of 3 numbers at error_path"),
+        ({"order": [0, 1, 3]}, "other than each task to learn once at order"),
+        ({"order": [0, 1, -1]}, "other than each task to learn once at order"),
+        ({"order": [0, 1, 1]}, "other than each task to learn once at order"),
+        ({"order": [0, 1, 1], "options": {"visits": 3}}, "other than each task to learn at least once at order"),
+        ({"options": {"learned": ["A"]}}, "other than each task to learn once at order"),
+        ({"options": {"x": float("inf")}}, "a number that is not finite at options"),
+        (
+            {"alternatives": [{"rule": "greedy", "order": [0, 1], "error": 1.0}]},
+            "other tasks than those of the order at alternatives[0].order",
+        ),
+    ],
+)
+def test_a_plan_whose_parts_do_not_fit_together(change, said):
+    from taskorder.ordering.solve import solve
+
+    whole = json.loads(solve(chain(3, 0.5)).to_json())
+    with pytest.raises(ValueError, match=re.escape(f"written by Plan.to_json, got {said}.")):
+        Plan.from_json(json.dumps({**whole, **change}))
+
+
+@pytest.mark.parametrize("options", [{"learned": ["B"]}, {"visits": 6}, {"learned": ["B"], "visits": 5}])
+@pytest.mark.parametrize("retention", [0.13, 1])
+def test_plans_that_skip_or_repeat_tasks_are_read(options, retention):
+    from taskorder.ordering.solve import solve
+
+    made = solve(chain(4, 0.5), retention=retention, **options)
+    assert Plan.from_json(made.to_json()) == made
 
 
 @pytest.mark.parametrize("d", [0.05, 0.3])

@@ -12,7 +12,7 @@ from typing import Any
 
 from taskorder.audit.audit import Audit
 from taskorder.audit.results import NEEDED
-from taskorder.records import Plan
+from taskorder.records import Plan, plan_of_values
 from taskorder.tables.reading import MAX_TABLE_BYTES
 from taskorder.typed import Misfit, typed
 
@@ -127,36 +127,7 @@ def open_input(path: str) -> ReportInput:
 
 def plan_of(data: dict[str, Any], name: str) -> Plan:
     """The plan in `data`, if its parts fit together; one that was edited by hand may not."""
-    problem = "parts that do not fit"
     try:
-        plan = typed(Plan, data)
-        assert isinstance(plan, Plan)
-        if _fits(plan):
-            return plan
-    except Misfit as misfit:
-        problem = str(misfit)
-    raise ValueError(f"`{name}` must be a plan as `taskorder solve --json` writes it, got {problem}.")
-
-
-def _fits(plan: Plan) -> bool:
-    P, V = len(plan.names), len(plan.order)
-    orders = [other.order for other in plan.alternatives]
-    if plan.confidence is not None:
-        orders += plan.confidence.as_good
-    try:
-        fits = P == len(plan.task_errors) > 0
-        scored = plan.objective == "score"
-        fits = fits and (scored or plan.objective == "error")
-        fits = fits and (not scored or plan.score is not None)
-        fits = fits and len(plan.knowledge) in ((P,) if scored else (0, P))
-        path, other = (plan.knowledge_path, plan.error_path)[:: 1 if scored else -1]
-        fits = fits and len(path) == V + 1 and len(other) in (0, V + 1)
-        fits = fits and all(len(row) == P for row in (*path, *other))
-        fits = fits and all(0 <= task < P for task in plan.order)
-        fits = fits and (plan.prediction is None or len(plan.prediction.tasks) == P)
-        fits = fits and set(plan.options.get("learned") or ()) <= set(plan.names)
-        fits = fits and all(sorted(order) == sorted(plan.order) for order in orders)
-        plan.to_json()  # no NaN in the options
-    except (TypeError, ValueError):
-        return False
-    return fits
+        return plan_of_values(data)
+    except Misfit as problem:
+        raise ValueError(f"`{name}` must be a plan as `taskorder solve --json` writes it, got {problem}.") from None
