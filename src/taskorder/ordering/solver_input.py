@@ -277,7 +277,7 @@ def _knowledge(given: Floats, kind: str, repair: bool, told: bool) -> tuple[Floa
             "1 - distance of distances."
         )
     off = given[~np.eye(len(given), dtype=bool)]
-    if off.size and np.diagonal(given).mean() < off.mean() - checks.SYMMETRY_TOLERANCE:
+    if not told and off.size and np.diagonal(given).mean() < off.mean() - checks.SYMMETRY_TOLERANCE:
         raise ValueError(
             "`table` must hold knowledge (1 is perfect, 0 is chance), got less of a learner's own task than of others. "
             "For distances take 1 - distance; for losses see taskorder.tables.knowledge."
