@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, redirect_stdout
 from threading import Event, Thread
@@ -68,6 +69,7 @@ def on_ray(address: str, share: Share) -> Iterator[None]:
     from taskorder.runs.head import Head
 
     through = Event()
+    _no_word_of_closed_channels()
     try:
         with ExitStack() as ray:
             ray.enter_context(redirect_stdout(sys.stderr))
@@ -80,6 +82,17 @@ def on_ray(address: str, share: Share) -> Iterator[None]:
                 yield
     finally:
         through.set()
+
+
+def _no_word_of_closed_channels() -> None:
+    """Keep a traceback of gRPC's own thread off the screen: it may still watch a channel that was just closed."""
+    usual = threading.excepthook
+
+    def hook(failure: threading.ExceptHookArgs) -> None:
+        if not (isinstance(failure.exc_value, ValueError) and "Channel closed" in str(failure.exc_value)):
+            usual(failure)
+
+    threading.excepthook = hook
 
 
 @contextmanager
