@@ -1,0 +1,126 @@
+"""What a plan carries besides its order: repair, confidence, prediction, warnings, alternatives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Repair:
+    """How far a similarity matrix had to move to become a correlation matrix.
+
+    Examples
+    --------
+    >>> from taskorder import solve
+    >>> plan = solve([[1, 0.9, 0], [0.9, 1, 0.9], [0, 0.9, 1]], retention=1)
+    >>> round(plan.repair.largest_change, 3), plan.repair.min_eigenvalue < 0
+    (0.157, True)
+    """
+
+    asymmetry: float
+    """Largest |C - C.T| before symmetrizing; 0 for a symmetric input."""
+    min_eigenvalue: float
+    """Smallest eigenvalue of the symmetrized input; negative when it was not positive semidefinite. Above 300 tasks a
+    positive definite input gets 0 here."""
+    distance: float
+    """Frobenius norm of the total change."""
+    largest_change: float
+    """Largest change of any one entry."""
+
+    def summary(self) -> str:
+        """One line of text."""
+        return (
+            f"repaired to the nearest correlation matrix: largest entry change {self.largest_change:.3g}, "
+            f"Frobenius distance {self.distance:.3g} (asymmetry {self.asymmetry:.3g}, "
+            f"smallest eigenvalue {self.min_eigenvalue:.3g})"
+        )
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """How sure a plan from a pilot is: the choice is made again on resampled examples and seeds of the pilot."""
+
+    verdict: str
+    """order matters, too noisy to say, or any order is fine."""
+    beats_random: float
+    """Probability that the chosen order beats a random order in the real run."""
+    gain: float
+    """Mean advantage of the chosen order over a random one, in `unit`."""
+    gain_low: float
+    """Lower end of the 90 % interval of the gain in the real run."""
+    gain_high: float
+    unit: str
+    """accuracy: mean accuracy of all tasks at the end; score: mean knowledge, where accuracy is unknown. Plans of older
+    versions may have error: share of the mean predicted error."""
+    same_first: float
+    """Share of bootstrap draws that begin with the same task as the plan."""
+    same_last: float
+    same_neighbors: float
+    """Mean share of the plan's neighbors that are neighbors in a bootstrap draw's order, too."""
+    as_good: tuple[tuple[int, ...], ...]
+    """Orders that may be as good as the chosen one in the real run, best first; at most ten."""
+    num_as_good: int
+    """How many such orders there are among `num_orders`."""
+    num_orders: int
+    """Orders that were compared."""
+    num_draws: int
+
+    def summary(self) -> str:
+        """One line of text."""
+        unit = "% of the predicted error" if self.unit == "error" else f"points of {self.unit}"
+        return (
+            f"Confidence: {100 * self.beats_random:.0f} % likely to beat a random order; expected gain "
+            f"{100 * self.gain:.1f} {unit} (90 % interval {100 * self.gain_low:.1f} to {100 * self.gain_high:.1f}). "
+            f"Verdict: {self.verdict}; {self.num_as_good} of {self.num_orders} orders may be as good."
+        )
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What a plan from a pilot expects at the end of the real run, with 90 % intervals."""
+
+    unit: str
+    """accuracy; knowledge (the share of the loss of guessing that is gone) where accuracies are unknown."""
+    mean: float
+    """Weighted mean over all tasks."""
+    low: float | None
+    high: float | None
+    tasks: tuple[float, ...]
+    """By task index."""
+    tasks_low: tuple[float, ...] | None
+    tasks_high: tuple[float, ...] | None
+    random_mean: float
+    """The mean over random orders."""
+    random_std: float
+    """The standard deviation between random orders."""
+    retention: str = ""
+    """How much the learner keeps, in a sentence."""
+    cost: float | None = None
+    """What the pilot cost, as a share of training once on all examples; None where tasks have no data."""
+
+    def lines(self) -> list[str]:
+        """Two lines of text: what to expect, and what the learner keeps."""
+        interval = "" if self.low is None or self.high is None else f" [{100 * self.low:.0f}, {100 * self.high:.0f}]"
+        mean = f"{100 * self.mean:.0f} % mean {self.unit} at the end{interval}"
+        others = f"{100 * self.random_mean:.0f} % +- {100 * self.random_std:.1f}"
+        return [f"expect  {mean}; random orders {others}", f"learner {self.retention.removeprefix('the learner ')}"]
+
+
+@dataclass(frozen=True)
+class Caution:
+    """Something about the tasks or the learner that makes a plan less sure, and what to do."""
+
+    kind: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """What another rule would have chosen."""
+
+    rule: str
+    order: tuple[int, ...]
+    error: float
+    """Its predicted error, as that of the plan."""
+    expected: float | None = None
+    """Its predicted mean accuracy (or knowledge), as in the prediction of the plan."""
