@@ -25,6 +25,7 @@ LAYERS = [
         "metrics",
         "stats",
         "prefixes",
+        "progress",
         "stratified",
     },
     {"task", "portable"},

@@ -284,3 +284,44 @@ def test_numbers_of_numpy_are_numbers_in_the_plan():
     for size in (np.int64(20), np.float32(0.5)):
         found = plan(names(), black_box(chain(5, 0.6)), pilot=size, **options)
         assert Plan.from_json(found.to_json()) == found
+
+
+def test_plan_and_run_pilot_take_the_same():
+    from inspect import signature
+
+    ours, theirs = signature(plan).parameters, signature(run_pilot).parameters
+    assert list(ours.values()) == list(theirs.values())
+    assert all(parameter.kind is not parameter.VAR_KEYWORD for parameter in ours.values())
+
+
+def test_public_functions_spell_out_what_they_take():
+    import inspect
+
+    import taskorder
+
+    functions = [value for name in taskorder.__all__ if inspect.isfunction(value := getattr(taskorder, name))]
+    assert len(functions) > 20
+    open_ended = [
+        function.__name__
+        for function in functions
+        if any(p.kind is p.VAR_KEYWORD for p in inspect.signature(function).parameters.values())
+    ]
+    assert open_ended == []
+
+
+def test_plan_hands_everything_on(monkeypatch):
+    """Every argument reaches run_pilot: one that `plan` forgot would keep its default."""
+    import inspect
+
+    from taskorder.planning import plan as module
+
+    given = {name: object() for name in inspect.signature(plan).parameters}
+    handed = {}
+
+    def noted(*args, **options):
+        handed.update(inspect.signature(run_pilot).bind(*args, **options).arguments)
+        return module.PilotResult(*[None] * 5)
+
+    monkeypatch.setattr(module, "run_pilot", noted)
+    plan(**given)
+    assert handed == given

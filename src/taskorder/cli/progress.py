@@ -11,11 +11,10 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from taskorder.cli.output import say
+from taskorder.progress import BAR_AFTER_SECONDS, Bar
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
-
-BAR_AFTER_SECONDS = 1.0
 
 
 class Interruptible:
@@ -57,6 +56,7 @@ class Watcher(Interruptible):
         self._label = label
         self._limit = limit
         self._draw = draw
+        self._shown = Bar(label) if draw else None
         self._start = 0.0
         self._reported = False
         self._timer: threading.Timer | None = None
@@ -75,6 +75,8 @@ class Watcher(Interruptible):
     ) -> None:
         super().__exit__(kind, value, trace)
         self._reported = True
+        if self._shown is not None:
+            self._shown.stop()
         if self._timer is not None:
             self._timer.cancel()
 
@@ -83,33 +85,21 @@ class Watcher(Interruptible):
         self._reported = True
         elapsed = time.perf_counter() - self._start
         said = f"{self._label}  {elapsed:.0f} s" if self._label else line(error, bound, elapsed)
-        self._show(said, min(elapsed, self._limit or elapsed), self._limit)
+        if self._shown is not None:
+            self._shown.show(said, min(elapsed, self._limit or elapsed), self._limit)
         return self.interrupted
 
     def count(self, done: int, total: int) -> bool:
         """Show that `done` of `total` equal parts are finished; true when the work should stop."""
         self._reported = True
-        self._show(f"{self._label}  {done} of {total}", done, total)
+        if self._shown is not None:
+            self._shown.count(done, total)
         return self.interrupted
 
     def count_or_stop(self, done: int, total: int) -> None:
         """As `count`, for work that only an exception stops."""
         if self.count(done, total):
             raise KeyboardInterrupt
-
-    def _show(self, said: str, completed: float, total: float | None) -> None:
-        if not self._draw or time.perf_counter() - self._start < BAR_AFTER_SECONDS:
-            return
-        if self._bar is None:
-            from rich.console import Console
-            from rich.progress import BarColumn, Progress, TextColumn
-
-            columns = TextColumn("{task.description}", markup=False), BarColumn()
-            self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
-            self._row = self._bar.add_task("", total=total)
-            self._bar.start()
-        assert self._row is not None
-        self._bar.update(self._row, completed=completed, total=total, description=said)
 
     def _say_compiling(self) -> None:
         if not self._reported:

@@ -34,6 +34,7 @@ from taskorder.planning.measuring import known_now
 from taskorder.planning.pilot import checked_size, label_notes
 from taskorder.planning.tried import Tried, tried
 from taskorder.planning.warnings import ENOUGH, cautions
+from taskorder.progress import shown_progress
 from taskorder.records import Alternative, Confidence, Plan
 from taskorder.runs.store import Store
 from taskorder.task import Task, align
@@ -74,44 +75,6 @@ class PilotResult(NamedTuple):
 
 
 def plan(
-    tasks: Iterable[Task], learner: Learner, pilot: float = 0.01, rule: str = AUTO, seeds: int = 3, **how: Any
-) -> Plan:
-    """The order to learn tasks in, from a pilot with a learner, with its confidence and warnings.
-
-    Parameters
-    ----------
-    tasks
-        The tasks to order.
-    learner
-        What learns them: see `taskorder.learners`.
-    pilot
-        Share of each task's examples (a float) or their number (an int), classes in the same shares.
-    rule
-        auto follows the law of retention with all that the pilot measures; a rule of `solve` reads a table of it.
-    seeds
-        Number of models and shuffles.
-    **how
-        retention, before, first, last, weights, learned, model, budget, draws, sample_seed, store, report: see
-        `run_pilot`.
-
-    Returns
-    -------
-    Plan
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import SGDClassifier
-    >>> from taskorder.learners import SklearnLearner
-    >>> rng = np.random.default_rng(0)
-    >>> tasks = [Task(f"t{k}", x := rng.normal(size=(60, 3)), x[:, k] > 0) for k in range(3)]
-    >>> result = plan(tasks, SklearnLearner(SGDClassifier(loss="log_loss")), pilot=1.0, seeds=2)
-    >>> sorted(result.named_order), result.prediction.unit
-    (['t0', 't1', 't2'], 'accuracy')
-    """
-    return run_pilot(tasks, learner, pilot, rule, seeds, **how).plan
-
-
-def run_pilot(
     tasks: Iterable[Task],
     learner: Learner,
     pilot: float = 0.01,
@@ -130,13 +93,22 @@ def run_pilot(
     sample_seed: int = 0,
     store: str | Path | None = None,
     report: FitReport | None = None,
-) -> PilotResult:
-    """A plan as `plan` makes it, with the measurements that it rests on.
+    progress: bool | None = None,
+) -> Plan:
+    """The order to learn tasks in, from a pilot with a learner, with its confidence and warnings.
 
     Parameters
     ----------
-    tasks, learner, pilot, rule, seeds
-        As in `plan`.
+    tasks
+        The tasks to order.
+    learner
+        What learns them: see `taskorder.learners`.
+    pilot
+        Share of each task's examples (a float) or their number (an int), classes in the same shares.
+    rule
+        auto follows the law of retention with all that the pilot measures; a rule of `solve` reads a table of it.
+    seeds
+        Number of models and shuffles.
     retention
         The share of its knowledge that the learner keeps when it learns the next task in the real run: one number, or
         one for each task. Where it is left out, pairs of tasks tell it.
@@ -163,6 +135,60 @@ def run_pilot(
         A file that keeps every finished fit: after a failure or an interruption, call again to go on.
     report
         Called after every fit with the number of fits done and to do.
+    progress
+        Whether to show a bar while the pilot runs (in a log file a line for every tenth of it). None shows it only in
+        notebooks and on terminals, and where there is no `report`.
+
+    Returns
+    -------
+    Plan
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import SGDClassifier
+    >>> from taskorder.learners import SklearnLearner
+    >>> rng = np.random.default_rng(0)
+    >>> tasks = [Task(f"t{k}", x := rng.normal(size=(60, 3)), x[:, k] > 0) for k in range(3)]
+    >>> result = plan(tasks, SklearnLearner(SGDClassifier(loss="log_loss")), pilot=1.0, seeds=2)
+    >>> sorted(result.named_order), result.prediction.unit
+    (['t0', 't1', 't2'], 'accuracy')
+    """
+    return run_pilot(
+        tasks, learner, pilot, rule, seeds, retention=retention, before=before, first=first, last=last, weights=weights,
+        learned=learned, model=model, budget=budget, draws=draws, sample_seed=sample_seed, store=store, report=report,
+        progress=progress,
+    ).plan  # fmt: skip
+
+
+def run_pilot(
+    tasks: Iterable[Task],
+    learner: Learner,
+    pilot: float = 0.01,
+    rule: str = AUTO,
+    seeds: int = 3,
+    *,
+    retention: ArrayLike | Mapping[str, float] | None = None,
+    before: Iterable[tuple[TaskName, TaskName]] = (),
+    first: TaskName | None = None,
+    last: TaskName | None = None,
+    weights: ArrayLike | Mapping[str, float] | None = None,
+    learned: Iterable[TaskName] = (),
+    model: Model | None = None,
+    budget: int | str | None = BUDGET,
+    draws: int = 200,
+    sample_seed: int = 0,
+    store: str | Path | None = None,
+    report: FitReport | None = None,
+    progress: bool | None = None,
+) -> PilotResult:
+    """A plan as `plan` makes it, with the measurements that it rests on.
+
+    Parameters
+    ----------
+    tasks, learner, pilot, rule, seeds
+        As in `plan`.
+    retention, before, first, last, weights, learned, model, budget, draws, sample_seed, store, report, progress
+        As in `plan`.
 
     Returns
     -------
@@ -203,10 +229,10 @@ def run_pilot(
     checked_size(pilot)  # before a store is made
     chosen_seeds, limits = tuple(range(positive_count(seeds, "seeds"))), budget_of(budget)
     notes = [*label_notes(aligned), *filter(None, [getattr(learner, "note", "")])]
-    with nullcontext() if store is None else Store(store) as open_store:
+    with shown_progress(progress, report) as counted, nullcontext() if store is None else Store(store) as open_store:
         found = tried(
             aligned, learner, pilot, chosen_seeds, limits, constraints,
-            retention=retention, seed=drawn_with, store=open_store, report=report,
+            retention=retention, seed=drawn_with, store=open_store, report=counted,
         )  # fmt: skip
     if model is not None:
         found = found._replace(pilot=found.pilot._replace(start=known_now(found.sample, learner, model)))
