@@ -156,7 +156,7 @@ def test_more_tasks_get_the_law_too():
 
 
 def test_uneven_tasks_keep_less_the_longer_they_train():
-    sizes = (400, 100, 25)
+    sizes = (900, 300, 100)
     tasks = [Task(f"turn {k}", *turned(k * 0.6, k, size)) for k, size in enumerate(sizes)]
     aligned = align(tasks)
     constraints = Constraints.of(3, names=[task.name for task in tasks])

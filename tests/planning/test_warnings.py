@@ -21,11 +21,12 @@ def table(similarity=SIMILARITY, own=0.04, scale=(1.0, 1.0, 1.0)):
     return TransferLosses(tuple("abc"), ratios * chance, chance, None, (0, 1))
 
 
-def tasks(counts=(30, 40, 30), labels=(2, 2, 2)):
+def tasks(counts=(30, 40, 30), first=(0, 0, 0)):
+    """Tasks with two classes each, from `first` on."""
     rng = np.random.default_rng(0)
     return align(
-        Task(name, rng.normal(size=(count, 2)), np.arange(count) % kinds)
-        for name, count, kinds in zip("abc", counts, labels, strict=True)
+        Task(name, rng.normal(size=(count, 2)), np.arange(count) % 2 + low)
+        for name, count, low in zip("abc", counts, first, strict=True)
     )
 
 
@@ -38,7 +39,7 @@ TRIGGERS = {
     "not converged": lambda: (tasks(), table(own=0.7)),
     "negative similarity": lambda: (tasks(), table([[1, 0.6, -0.2], [0.6, 1, 0.3], [-0.2, 0.3, 1]])),
     "uniform similarity": lambda: (tasks(), table(0.5 + 0.5 * np.eye(3))),
-    "different classes": lambda: (tasks(labels=(2, 2, 3)), table()),
+    "different classes": lambda: (tasks(first=(0, 1, 3)), table()),
     "different loss scales": lambda: (tasks(), table(scale=(1, 1, 5))),
 }
 
@@ -62,6 +63,29 @@ def test_each_warning_has_its_trigger_and_only_that(kind):
 )
 def test_what_stays_below_the_limit_is_no_warning(kind, arguments):
     assert kind not in [one.kind for one in cautions(*arguments())]
+
+
+def test_overlapping_classes_are_the_normal_case():
+    assert cautions(tasks(first=(0, 1, 2)), table()) == ()
+
+
+def test_tasks_without_a_class_in_common_are_told_what_to_ask_for():
+    (caution,) = cautions(tasks(first=(0, 2, 4)), table())
+    assert caution.text.startswith("no two tasks have a class in common: each class has an output of its own")
+    assert "share_labels(tasks), or --labels by-position." in caution.text
+    (caution,) = cautions(tasks(first=(0, 0, 4)), table())
+    assert caution.text.startswith("task 'c' and the others have not a class in common")
+
+
+def test_a_small_pilot_is_held_against_the_verdict_and_the_fix_can_be_done():
+    sample = tasks(counts=(12, 40, 20))
+    (caution,) = cautions(sample, table(), "order matters", tasks(counts=(500, 500, 500)))
+    assert caution.text == (
+        "the verdict (order matters) rests on 12 examples of 'a' and fewer than 30 of 1 more: below 30 little can be "
+        "known about an order, and about 300 are worth having. Take a larger pilot (300 examples a task)."
+    )
+    (caution,) = cautions(sample, table(), "order matters", tasks(counts=(12, 500, 500)))
+    assert caution.text.endswith("All of 'a' is in it: collect more of it, or merge it with another task.")
 
 
 def test_names_without_data_and_losses_without_accuracies_are_no_trouble():

@@ -1,9 +1,16 @@
-"""The pilot sample: a few examples of each task, and what the labels of tasks must have in common."""
+"""The pilot sample: a few examples of each task, and what there is to say about them and about labels.
+
+A share of a small task is next to nothing: 1 % of 200 examples are 2. So a pilot that is given as a share takes at
+least `LEAST` examples of each class, and all of a class that has fewer. That is 30 of a task of two classes: with 10
+examples a task little can be known about an order, with 30 something, with 300 most of it (docs/choose.md). A pilot
+that is given as a number of examples is taken as it is, and a plan warns where it is small.
+"""
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,18 +19,24 @@ from taskorder.checks import Ints, seed_number, to_float, whole
 from taskorder.stratified import stratified_counts, stratified_rows
 from taskorder.task import Task, align
 
+LEAST = 15
+"""Examples of each class, at the least, in a pilot that is given as a share."""
+LISTED = 8
+"""Tasks that a note names one by one."""
+
 
 def pilot_sample(
     tasks: Iterable[Task], size: float = 0.01, seed: int = 0, *, keep_eval: bool = True
 ) -> tuple[Task, ...]:
-    """The tasks with few of their training examples, the classes in the same shares, at least one of each.
+    """The tasks with few of their training examples, the classes in the same shares, but enough of each.
 
     Parameters
     ----------
     tasks
         With data.
     size
-        A share of each task's examples (a float up to 1.0) or a number of examples for each task (an int).
+        A share of each task's examples (a float up to 1.0), but at least 15 of each class, where there are so many; or
+        a number of examples for each task (an int), at least one of each class.
     seed
         The same seed gives a task the same sample, whatever the other tasks are.
     keep_eval
@@ -38,8 +51,10 @@ def pilot_sample(
     Examples
     --------
     >>> task = Task("a", np.arange(200.0).reshape(100, 2), [0, 1, 1, 1] * 25)
-    >>> np.bincount(pilot_sample([task], 0.12)[0].targets).tolist()
+    >>> np.bincount(pilot_sample([task], 12)[0].targets).tolist()
     [3, 9]
+    >>> np.bincount(pilot_sample([task], 0.12)[0].targets).tolist()
+    [15, 15]
     """
     counted = checked_size(size)
     seed_number(seed)
@@ -48,7 +63,7 @@ def pilot_sample(
         if not task.has_data:
             raise ValueError(f"`tasks` must have data to sample from, got only the name {task.name!r}.")
         rng = np.random.default_rng([seed, zlib.crc32(task.name.encode())])
-        rows = _sampled_rows(task, int(size) if counted else round(float(size) * len(task.targets)), size, rng)
+        rows = _sampled_rows(task, int(size) if counted else None, float(size), rng)
         sample = replace(task, inputs=task.inputs[rows], labels=task.labels[rows])
         sampled.append(sample if keep_eval else replace(sample, eval_inputs=None, eval_labels=None))
     return tuple(sampled)
@@ -64,31 +79,63 @@ def checked_size(size: float) -> bool:
     return counted
 
 
-def _sampled_rows(task: Task, total: int, size: float, rng: np.random.Generator) -> Ints:
-    """Sorted rows: `total` of them, the classes in the same shares, at least one of each."""
+def _sampled_rows(task: Task, number: int | None, share: float, rng: np.random.Generator) -> Ints:
+    """Sorted rows, the classes in the same shares: a number of them, or else a share with enough of each class."""
     counts = np.unique(task.targets, return_counts=True)[1]
     n, k = len(task.targets), len(counts)
-    if total < k:
+    if number is None:
+        enough = int(np.minimum(counts, LEAST).sum())
+        total, least = max(round(share * n), enough), LEAST
+    elif number >= k:
+        total, least = min(number, n), 1
+    else:
         raise ValueError(
             f"`pilot` must give task {task.name!r} at least one example of each of its {k} classes, "
-            f"got {size!r} of its {n} examples. Take {k} or more, or a share of at least {min(1.0, k / n):.2g}."
+            f"got {number} of its {n} examples. Take {k} or more, or a share."
         )
-    return stratified_rows(task.targets, stratified_counts(counts, min(total, n), least=1, most=counts), rng)
+    return stratified_rows(task.targets, stratified_counts(counts, total, least=least, most=counts), rng)
+
+
+def sample_notes(tasks: Sequence[Task], sample: Sequence[Task], size: float) -> tuple[str, ...]:
+    """What a pilot took of each task, and which classes it has few of.
+
+    >>> task = Task("a", np.arange(200.0)[:, None], [0, 1] * 100)
+    >>> sample_notes([task], pilot_sample([task], 0.01), 0.01)
+    ('pilot: 30 of 200 examples of a; at least 15 of each class, where 1 % is fewer',)
+    """
+    taken = [(len(part.targets), len(task.targets)) for part, task in zip(sample, tasks, strict=True)]
+    if len(set(taken)) == 1 and len(tasks) > 1:
+        words = f"{taken[0][0]:,} of {taken[0][1]:,} examples of each task"
+    else:
+        each = [f"{k:,} of {n:,} {'examples ' * (place == 0)}of {task.name}"
+                for place, ((k, n), task) in enumerate(zip(taken, tasks, strict=True))]  # fmt: skip
+        words = _listed(each, "tasks")
+    if all(k == n for k, n in taken):
+        words = "all examples of all tasks"
+    elif whole(size) is None and any(k > round(size * n) for k, n in taken):
+        words += f"; at least {LEAST} of each class, where {100 * size:.3g} % is fewer"
+    rare = [
+        f"{task.classes[k]} of {task.name} ({count})"
+        for task in tasks
+        for k, count in zip(*np.unique(task.targets, return_counts=True), strict=True)
+        if count < LEAST
+    ]
+    few = (f"classes with fewer than {LEAST} examples: {_listed(rare, 'classes')}",) if rare else ()
+    return (f"pilot: {words}", *few)
 
 
 def label_notes(tasks: tuple[Task, ...]) -> tuple[str, ...]:
-    """An error for two tasks without a class in common, a note where two differ in some."""
+    """How the classes of tasks are matched, where tasks differ in them."""
     if not tasks[0].has_data:
         return ()
-    differ: tuple[str, ...] = ()
-    for a in tasks:
-        for b in tasks:
-            unseen = [label for label in b.own_classes if label not in a.own_classes]
-            if len(unseen) == len(b.own_classes):
-                raise ValueError(
-                    f"`tasks` must share labels, got {unseen[0]!r} and all others of {b.name!r} unseen in {a.name!r}: "
-                    "what one network knows could not show on the other. Rename classes: share_labels(tasks)."
-                )
-            if unseen and not differ:
-                differ = (f"tasks differ in their classes: {unseen[0]!r} of {b.name!r} is unseen in {a.name!r}",)
-    return differ
+    seen = Counter(label for task in tasks for label in task.own_classes)
+    if set(seen.values()) == {len(tasks)}:
+        return ()
+    shared = sum(count > 1 for count in seen.values())
+    return (f"classes are matched by name: {len(seen)} outputs, {shared} of them for classes of two tasks or more",)
+
+
+def _listed(words: Sequence[str], noun: str) -> str:
+    """Words with commas between them, not too many."""
+    rest = len(words) - LISTED
+    return ", ".join(words[:LISTED]) + (f", and {rest} more {noun}" if rest > 0 else "")

@@ -104,7 +104,8 @@ def plan(
     learner
         What learns them: see `taskorder.learners`.
     pilot
-        Share of each task's examples (a float) or their number (an int), classes in the same shares.
+        Share of each task's examples (a float) or their number (an int), classes in the same shares. A share takes at
+        least 15 examples of each class, where there are so many.
     rule
         auto follows the law of retention with all that the pilot measures; a rule of `solve` reads a table of it.
     seeds
@@ -261,7 +262,7 @@ def run_pilot(
         prediction=replace(prediction, retention=found.kept.sentence, cost=found.cost),
         regret=_regret(law, made.order, constraints),
         confidence=sure,
-        warnings=cautions(found.sample, found.transfer),
+        warnings=cautions(found.sample, found.transfer, sure.verdict if sure else "", aligned),
         alternatives=_alternatives(law, found.transfer.similarity(), constraints),
         seconds=time.perf_counter() - clock,
         options={

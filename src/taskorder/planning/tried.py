@@ -17,7 +17,7 @@ from taskorder.planning.estimate import TransferLosses
 from taskorder.planning.fitted_law import CARRIED, FittedLaw, Pilot, fitted_law
 from taskorder.planning.measurements import Measurements
 from taskorder.planning.measuring import SeedScores, guessing, measure_pilot
-from taskorder.planning.pilot import pilot_sample
+from taskorder.planning.pilot import pilot_sample, sample_notes
 from taskorder.planning.racing import race
 from taskorder.planning.retention import Kept, kept
 from taskorder.runs.store import Store
@@ -77,7 +77,8 @@ def tried(
     seeds_used = counted(len(found.seeds), "seed")
     words = f"learned every task alone and {counted(num_pairs, 'pair')} with {seeds_used} in {found.fits} fits"
     transfer = TransferLosses.from_scores(constraints.names, found.scores, found.seeds)
-    return Tried(pilot, keeps, transfer, tuple(sample), cost, (_with_cost(words, cost),))
+    taken = sample_notes(tasks, sample, size) if has_data else ()
+    return Tried(pilot, keeps, transfer, tuple(sample), cost, (*taken, _with_cost(words, cost)))
 
 
 def _raced(

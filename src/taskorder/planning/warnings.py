@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -23,10 +24,15 @@ LEARNED_LEAST = 0.5
 """Share of the loss with shuffled labels that is left on a task that was just learned; above it, little was learned."""
 
 
-def cautions(tasks: Sequence[Task], table: TransferLosses) -> tuple[Caution, ...]:
-    """All that applies; `tasks` are those of the pilot sample."""
+def cautions(
+    tasks: Sequence[Task], table: TransferLosses, verdict: str = "", whole: Sequence[Task] = ()
+) -> tuple[Caution, ...]:
+    """All that applies.
+
+    tasks: those of the pilot sample. verdict: what the plan says. whole: the tasks that the sample is from.
+    """
     checks: tuple[Callable[[], Caution | None], ...] = (
-        lambda: small_pilot(tasks),
+        lambda: small_pilot(tasks, verdict, whole),
         lambda: not_converged(table),
         lambda: negative(table),
         lambda: uniform(table),
@@ -36,15 +42,23 @@ def cautions(tasks: Sequence[Task], table: TransferLosses) -> tuple[Caution, ...
     return tuple(caution for check in checks if (caution := check()) is not None)
 
 
-def small_pilot(tasks: Sequence[Task]) -> Caution | None:
+def small_pilot(tasks: Sequence[Task], verdict: str = "", whole: Sequence[Task] = ()) -> Caution | None:
     """Too few examples to know anything."""
-    least = min((len(task.targets) for task in tasks if task.has_data), default=FEW)
-    if least >= FEW:
+    counts = [len(task.targets) for task in tasks]
+    small = [place for place, task in enumerate(tasks) if task.has_data and counts[place] < FEW]
+    if not small:
         return None
+    least = min(small, key=counts.__getitem__)
+    others = f" and fewer than {FEW} of {len(small) - 1} more" if len(small) > 1 else ""
+    rests = f"the verdict ({verdict}) rests on" if verdict else "the pilot has"
+    used_up = [tasks[place].name for place in small if whole and len(whole[place].targets) == counts[place]]
+    fix = f"Take a larger pilot ({ENOUGH} examples a task)."
+    if used_up:
+        fix = f"All of {used_up[0]!r} is in it: collect more of it, or merge it with another task."
     return Caution(
         "small pilot",
-        f"the pilot has {least} examples of a task: below {FEW} little can be known about an order, and about {ENOUGH} "
-        f"are worth having. Take a larger pilot (pilot={ENOUGH}).",
+        f"{rests} {counts[least]} examples of {tasks[least].name!r}{others}: below {FEW} little can be known about an "
+        f"order, and about {ENOUGH} are worth having. {fix}",
     )
 
 
@@ -87,19 +101,21 @@ def uniform(table: TransferLosses) -> Caution | None:
 
 
 def different_classes(tasks: Sequence[Task]) -> Caution | None:
-    """Tasks with other classes than the others."""
-    if not tasks[0].has_data:
+    """Tasks with no class in common."""
+    sets = [set(task.own_classes) for task in tasks]
+    seen = Counter(label for own in sets for label in own)
+    alone = [place for place, own in enumerate(sets) if own and all(seen[label] == 1 for label in own)]
+    if not alone or len(tasks) < 2:
         return None
-    first = tasks[0]
-    for task in tasks:
-        if set(task.own_classes) != set(first.own_classes):
-            return Caution(
-                "different classes",
-                f"tasks differ in their classes ({first.name!r} has {len(first.own_classes)}, {task.name!r} has "
-                f"{len(task.own_classes)}, not all the same), so that losses and accuracies are not of one scale. "
-                "Rename classes that mean the same (share_labels), or read gains with care.",
-            )
-    return None
+    which = (
+        "no two tasks have" if len(alone) == len(tasks) else f"task {tasks[alone[0]].name!r} and the others have not"
+    )
+    return Caution(
+        "different classes",
+        f"{which} a class in common: each class has an output of its own, so that what one teaches hardly shows on "
+        "another. If their first classes mean the same, and so on, relabel them by position: share_labels(tasks), or "
+        "--labels by-position.",
+    )
 
 
 def different_scales(table: TransferLosses) -> Caution | None:
