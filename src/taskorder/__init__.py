@@ -15,7 +15,7 @@ from taskorder._version import __version__
 
 if TYPE_CHECKING:
     from taskorder.audit.audit import Audit, audit_results
-    from taskorder.audit.results_file import read_results
+    from taskorder.audit.results_file import read_methods, read_results
     from taskorder.linear.random_tasks import Sizes
     from taskorder.linear.simulate import simulate
     from taskorder.ordering.compare import compare
@@ -67,6 +67,7 @@ __all__ = [
     "pilot_sample",
     "plan",
     "random_correlation",
+    "read_methods",
     "read_results",
     "read_similarity",
     "ring",
@@ -81,7 +82,7 @@ __all__ = [
 
 _HOMES = {
     "audit.audit": ("Audit", "audit_results"),
-    "audit.results_file": ("read_results",),
+    "audit.results_file": ("read_methods", "read_results"),
     "linear.simulate": ("simulate",),
     "linear.random_tasks": ("Sizes",),
     "ordering.compare": ("compare",),

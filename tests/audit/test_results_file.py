@@ -153,7 +153,8 @@ def test_bad_rows_are_named_with_their_line(change, message):
     [
         (b"", "must have rows of results below a header, got none"),
         (b"order,seed,task,accuracy\n", "must have rows of results below a header, got none"),
-        (b"order,seed,accuracy\n0>1,1,0.5\n", "must have the columns order, seed, task, accuracy, got no 'task' among"),
+        (b"seed,accuracy\n1,0.5\n", "must have a column order, got none among: seed, accuracy. Say which it is with"),
+        (b"order,seed,task\n0>1,1,0\n", "must have a column accuracy, or one for each task, got neither among: order"),
         (b"order,seed,task,accuracy\n0>1,1,0\n", "must have 4 cells a row, got 3 on line 2"),
         (b"order,seed,seed,accuracy\n", "must name each column once, got 'seed' twice on line 1"),
         (b"order,seed,task,accuracy\n\xff,1,0,0.5\n", "must be UTF-8 text, got an odd byte on line 2"),

@@ -122,9 +122,9 @@ def audit_results(
     """
     if not 0 < to_float(difference) < 1:
         raise ValueError(f"`difference` must be above 0 and below 1 (0.01 is one point), got {difference!r}.")
-    whole = results.accuracy.mean(axis=2)
+    whole = results.whole
     # Only a complete block of orders and seeds can separate the two; runs outside of it are left out and reported.
-    design, rows, columns = design_of(whole)
+    design, rows, columns = design_of(whole, common_seeds=results.common_seeds)
     table, orders = whole[np.ix_(rows, columns)], tuple(results.orders[row] for row in rows)
     num_runs = int((~np.isnan(table)).sum())
     notes, num_given = list(results.notes), int((~np.isnan(whole)).sum())
@@ -134,7 +134,7 @@ def audit_results(
     replicated = design in ("crossed", "nested")
     parts: tuple[Disparity, ...] = ()
     aopd = mopd = None
-    if len(orders) > 1:
+    if len(orders) > 1 and not results.averages:
         cells = results.accuracy[np.ix_(rows, columns)]
         parts, aopd, mopd = disparities(
             cells, results.task_names, replicated=replicated, crossed=design == "crossed", seed=seed
@@ -144,7 +144,7 @@ def audit_results(
         num_orders=len(orders),
         num_seeds=len(columns),
         num_runs=num_runs,
-        num_tasks=len(results.tasks),
+        num_tasks=len(orders[0].split(">")) if results.averages else len(results.tasks),
         mean=float(np.nanmean(table)),
         std=float(np.nanstd(table, ddof=1)) if num_runs > 1 else 0.0,
         components=() if split is None else split.components,

@@ -57,7 +57,7 @@ class Split:
         return next((part.variance for part in self.components if part.source == source), 0.0)
 
 
-def design_of(table: Floats) -> tuple[Design, Ints, Ints]:
+def design_of(table: Floats, *, common_seeds: bool = True) -> tuple[Design, Ints, Ints]:
     """What can be asked of an (orders, seeds) table with NaN for missing runs, and the rows and columns to ask it of.
 
     Crossed: a block in which every order has every seed and that keeps at least half of the runs; else nested: runs
@@ -69,13 +69,17 @@ def design_of(table: Floats) -> tuple[Design, Ints, Ints]:
         return ("one order" if there.sum() > 1 else "one run"), rows, columns
     if there.sum(axis=1).max() == 1:
         return "one seed", rows, columns
-    block_rows, block_columns = _complete_block(there)
-    if min(len(block_rows), len(block_columns)) > 1 and 2 * len(block_rows) * len(block_columns) >= there.sum():
+    block_rows, block_columns = complete_block(there)
+    if (
+        common_seeds
+        and min(len(block_rows), len(block_columns)) > 1
+        and 2 * len(block_rows) * len(block_columns) >= there.sum()
+    ):
         return "crossed", block_rows, block_columns
     return "nested", rows, columns
 
 
-def _complete_block(there: np.ndarray) -> tuple[Ints, Ints]:
+def complete_block(there: np.ndarray) -> tuple[Ints, Ints]:
     """Drop the row or column that misses most of its runs until none misses any."""
     rows, columns = np.arange(there.shape[0]), np.arange(there.shape[1])
     while len(rows) and len(columns) and not (block := there[np.ix_(rows, columns)]).all():

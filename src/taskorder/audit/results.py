@@ -1,188 +1,279 @@
-"""Results of training in several orders with several seeds, from rows: one for each run and task.
+"""Results of training in several orders with several seeds, from rows of text cells.
 
-Columns order (like 2>0>1, or names), seed, task and accuracy (shares or percent, after the last task). A column step,
-as `taskorder export` writes it, keeps the rows of the last step; other columns must not make two rows alike.
+`columns` says which column is what. A column step, as `taskorder export` writes it, keeps the rows of the last step;
+`_step` of a W&B history the last value; other columns must not make two rows alike.
 """
 
 from __future__ import annotations
 
-import math
-import re
-import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
+from taskorder.audit.cells import is_blank, steps_of
+from taskorder.audit.columns import MOST_NAMED, Layout, layout_of, named_column, order_column, shown_columns
+from taskorder.audit.entries import (
+    CheckedRows,
+    Location,
+    Settings,
+    at,
+    checked_row,
+    incomplete,
+    is_last_step,
+    shares,
+    twice,
+    varying,
+)
 from taskorder.checks import Floats, counted
 from taskorder.tables.input_files import refusal
 
-NEEDED = ("order", "seed", "task", "accuracy")
-MEASURED = ("step", "task_name", "position", "loss", "chance")
-"""What an export has in each row besides; its other columns are settings, and one value of each is one experiment."""
-MOST_NAMED = 6
-"""Values of a column that a message names."""
-
-Location = int | str
-"""Where a row is from: its line in a file; for anything else words like "in set 0"."""
 ResultRow = tuple[Location, Mapping[str, str]]
 """Where it is from, and the cells by column."""
-
-
-class CheckedRow(NamedTuple):
-    """What is needed of a row once it has been checked."""
-
-    location: Location
-    accuracy: float
-    settings: tuple[tuple[str, str], ...]
-    """The cells of the other columns, one object for all rows that are alike."""
+FINISHED = frozenset(("finished", "finish", "success", "succeeded", "complete", "completed", "done", "ok", ""))
+"""States of runs that ended as they should, in lower case."""
 
 
 @dataclass(frozen=True)
 class Results:
-    """Final accuracies, as shares, by order, seed and task."""
+    """Final accuracies of one method, as shares, by order, seed and task."""
 
     orders: tuple[str, ...]
     seeds: tuple[str, ...]
     tasks: tuple[str, ...]
+    """A single "average" where the results are averages."""
     task_names: tuple[str, ...]
     accuracy: Floats
     """(orders, seeds, tasks); NaN for the whole run where an order was not run with a seed."""
     notes: tuple[str, ...] = ()
+    averages: bool = False
+    """Whether there is one number a run, the mean over tasks."""
+    common_seeds: bool = True
+    """Whether a seed means the same in every order; not where the table has no seeds and runs are only counted."""
 
     def find(self, order: str, name: str) -> int:
         """The index of an order, by task numbers or task names; messages call it `name`."""
         named = dict(zip(self.task_names, self.tasks, strict=True))
-        steps = _steps(order)
+        steps = steps_of(order)
         for tasks in (steps, tuple(named.get(step, step) for step in steps)):
             if ">".join(tasks) in self.orders:
                 return self.orders.index(">".join(tasks))
         known = ", ".join(self.orders[:MOST_NAMED]) + (", ..." if len(self.orders) > MOST_NAMED else "")
         raise ValueError(f"`{name}` must name an order of the results, got {order!r}. Orders: {known}.")
 
-
-def needed_columns(columns: Iterable[str], label: str) -> None:
-    """Refuse a table without the columns that every table of results has."""
-    columns = list(columns)
-    missing = [name for name in NEEDED if name not in columns]
-    if missing:
-        raise refusal(label, f"have the columns {', '.join(NEEDED)}", f"no {missing[0]!r} among: {_shown(columns)}", "")
+    @property
+    def whole(self) -> Floats:
+        """(orders, seeds) final average accuracies."""
+        return np.asarray(self.accuracy.mean(axis=2))
 
 
-def results_from_rows(rows: Iterable[ResultRow], label: str, where: Mapping[str, str] | None = None) -> Results:
-    """The results in rows of text cells; `label` is what messages call their source."""
-    entries: dict[tuple[str, str, str], CheckedRow] = {}
-    alike: dict[tuple[tuple[str, str], ...], tuple[tuple[str, str], ...]] = {}
-    values: dict[str, dict[str, None]] = {}
-    names: dict[str, str] = {}
-    tasks_of: tuple[str, ...] | None = None
-    any_row = False
-    for location, cells in rows:
-        any_row = True
-        if not _chosen(cells, where or {}, label):
-            continue
-        steps = _order(cells["order"], location, label)
-        if "step" in cells and not _is_last(cells["step"], steps, location, label):
-            continue
-        tasks = tuple(sorted(steps)) if len(steps) > 1 else ()  # an order with a name of its own lists no tasks
-        _check_tasks(cells, tasks, tasks if tasks_of is None else tasks_of, location, label)
-        tasks_of = tasks
-        key = (">".join(steps), cells["seed"], cells["task"])
-        accuracy = _number(cells["accuracy"], location, label)
-        if not cells["seed"] or not cells["task"]:
-            raise ValueError(f"`{label}` must have a seed and a task in every row, got a blank {_where(location)}.")
-        settings = tuple((name, cell) for name, cell in cells.items() if name not in (*NEEDED, *MEASURED))
-        entry = CheckedRow(location, accuracy, alike.setdefault(settings, settings))
-        if key in entries:
-            raise ValueError(_twice(key, entries[key], entry, label))
-        entries[key] = entry
-        names[cells["task"]] = cells.get("task_name") or cells["task"]
+def only_method(methods: Mapping[str, Results], label: str) -> Results:
+    """The results of the only method of a table."""
+    if len(methods) > 1:
+        shown = ", ".join(list(methods)[:MOST_NAMED])
+        first = next(iter(methods))
+        fix = f"Compare them with `read_methods` and `audit_methods`, or choose one with `where`: method={first}."
+        raise refusal(label, "hold one method", f"{len(methods)}: {shown}", fix)
+    return next(iter(methods.values()))
+
+
+def results_from_rows(
+    rows: Iterable[ResultRow],
+    label: str,
+    where: Mapping[str, str] | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> Results:
+    """The results of the only method in rows of text cells; `label` is what messages call their source."""
+    return only_method(methods_from_rows(rows, label, where, columns), label)
+
+
+def methods_from_rows(
+    rows: Iterable[ResultRow],
+    label: str,
+    where: Mapping[str, str] | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> dict[str, Results]:
+    """The results of each method in rows of text cells; a single one called "" where no column tells methods apart."""
+    layout, kept = _with_layout(rows, label, where or {}, columns or {})
+    table = _Table(layout, label)
+    for location, cells in kept:
+        table.add(location, cells)
+    if not table.entries:
+        raise ValueError(_nothing(where or {}, table.unfinished, label))
+    return table.by_method()
+
+
+class _Table:
+    """Collects the accuracies of a table, row by row; only what is needed of a row is kept."""
+
+    def __init__(self, layout: Layout, label: str) -> None:
+        self.layout, self.label = layout, label
+        self.entries: CheckedRows = {}
+        self.names: dict[str, str] = {}
+        """What to call each task."""
+        self.values: dict[str, dict[str, None]] = {}
+        """The first values of each column."""
+        self.alike: dict[Settings, Settings] = {}
+        """One object for all settings that are alike."""
+        self.tasks: tuple[str, ...] | None = None
+        """In the orders; none where orders have names of their own."""
+        self.repeats: Counter[tuple[str, str, str]] = Counter()
+        """Runs so far by method, order and task, where there are no seeds."""
+        self.unfinished = self.lacking = 0
+
+    def add(self, location: Location, cells: Mapping[str, str]) -> None:
+        """One row, if it is the last of a run that has finished."""
+        layout, label = self.layout, self.label
+        if layout.state is not None and cells[layout.state].lower() not in FINISHED:
+            self.unfinished += 1
+            return
+        steps = _order(cells[layout.order], location, label)
+        if layout.step is not None and not is_last_step(cells[layout.step], steps, location, label):
+            return
+        self._check_tasks(steps, cells, location)
+        pairs = [*layout.accuracies(cells)]
+        if layout.task is None and layout.log_step is None and all(is_blank(cell) for _, cell in pairs):
+            self.lacking += 1
+            return
+        run = self._run(steps, cells, location)
+        settings = tuple((name, cell) for name, cell in cells.items() if name not in layout.used)
+        settings = self.alike.setdefault(settings, settings)
+        for task, cell in pairs:
+            if layout.log_step is not None and is_blank(cell):
+                continue  # a history has what was logged at each step
+            if layout.seed is None and layout.log_step is None:
+                self.repeats[*run[:2], task] += 1
+                run = (*run[:2], str(self.repeats[*run[:2], task]))
+            row, key = checked_row(cell, cells, layout, settings, location, label, task), (*run, task)
+            old = self.entries.get(key)
+            if old is not None and (layout.log_step is None or old.run != row.run):
+                raise twice(key, old, row, layout, label)
+            if old is None or row.log_step >= old.log_step:
+                self.entries[key] = row
+            self.names[task] = cells.get("task_name") or task
         for column, cell in cells.items():
-            seen = values.setdefault(column, {})
+            seen = self.values.setdefault(column, {})
             if len(seen) <= MOST_NAMED:
                 seen[cell] = None
-    if not entries:
-        raise ValueError(_nothing(any_row, where, label))
-    notes = _one_experiment(values, label)
-    return _table(entries, names, notes, label)
+
+    def _run(self, steps: tuple[str, ...], cells: Mapping[str, str], location: Location) -> tuple[str, str, str]:
+        """Method, order and seed of a row."""
+        layout = self.layout
+        method = "" if layout.method is None else cells[layout.method]
+        seed = "1" if layout.seed is None else cells[layout.seed]
+        if not seed or (layout.task is not None and not cells[layout.task]):
+            raise ValueError(f"`{self.label}` must have a seed and a task in every row, got a blank {at(location)}.")
+        if layout.method is not None and not method:
+            raise ValueError(f"`{self.label}` must have a method in every row, got a blank {at(location)}.")
+        return method, ">".join(steps), seed
+
+    def _check_tasks(self, steps: tuple[str, ...], cells: Mapping[str, str], location: Location) -> None:
+        """Refuse an order of other tasks than the orders before it, and a task that is not in its order."""
+        layout = self.layout
+        tasks = tuple(sorted(steps)) if len(steps) > 1 else ()  # an order with a name of its own lists no tasks
+        expected = tasks if self.tasks is None else self.tasks
+        if tasks != expected:
+            others = ", ".join((expected or ("no tasks",))[:MOST_NAMED])
+            got = f"{cells[layout.order]!r} {at(location)} after orders of {others}"
+            raise refusal(self.label, "have the same tasks in every order", got, "")
+        self.tasks = tasks
+        if layout.task is None or not tasks:
+            return
+        if cells[layout.task] not in tasks and cells.get("task_name") not in tasks:
+            got = f"task {cells[layout.task]!r} {at(location)}, which is not in {cells[layout.order]!r}"
+            raise refusal(self.label, "name tasks as in the orders", got, "")
+
+    def by_method(self) -> dict[str, Results]:
+        """The results of each method."""
+        notes = [*varying(self.values, self.layout, self.label)]
+        if self.unfinished:
+            notes.append(f"{counted(self.unfinished, 'run')} left out that did not finish, by {self.layout.state}")
+        if self.lacking:
+            notes.append(f"{counted(self.lacking, 'run')} left out without an accuracy")
+        averages = self.layout.task is None and not self.layout.task_columns
+        if averages:
+            notes.append("there is one accuracy a run, so nothing can be said about single tasks")
+        if self.layout.seed is None:
+            notes.append("no column seed: runs are taken to have nothing in common but the order")
+        seen = {task for *_, task in self.entries}
+        if self.tasks and not averages and len(seen) < len(self.tasks):
+            notes.append(f"accuracies of {len(seen)} of {len(self.tasks)} tasks only: {', '.join(_sorted(seen))}")
+        entries = shares(self.entries, self.label)
+        methods = _sorted({method for method, *_ in entries})
+        return {method: self._results(method, entries, notes, averages) for method in methods}
+
+    def _results(self, method: str, entries: CheckedRows, notes: Sequence[str], averages: bool) -> Results:
+        mine = {(order, seed, task): row for (of, order, seed, task), row in entries.items() if of == method}
+        orders, seeds, tasks = (_sorted({key[axis] for key in mine}) for axis in range(3))
+        accuracy = np.full((len(orders), len(seeds), len(tasks)), np.nan)
+        index_of = [{value: index for index, value in enumerate(values)} for values in (orders, seeds, tasks)]
+        for key, entry in mine.items():
+            accuracy[tuple(indices[value] for indices, value in zip(index_of, key, strict=True))] = entry.accuracy
+        partial = np.isnan(accuracy).any(axis=2) & ~np.isnan(accuracy).all(axis=2)
+        if partial.any():
+            row, column = np.argwhere(partial)[0]
+            lacking = int(np.isnan(accuracy[row, column]).argmax())
+            notes = [*notes, incomplete(int(partial.sum()), orders[row], seeds[column], tasks[lacking])]
+            accuracy[partial] = np.nan
+        there = np.asarray(~np.isnan(accuracy).any(axis=2))
+        if not there.any():
+            raise refusal(
+                self.label, "have runs with every task", "none: each lacks one", f"Tasks: {', '.join(tasks)}."
+            )
+        rows, columns = np.flatnonzero(there.any(axis=1)), np.flatnonzero(there.any(axis=0))
+        names = tuple(self.names[task] for task in tasks)
+        return Results(
+            orders=tuple(orders[row] for row in rows),
+            seeds=tuple(seeds[column] for column in columns),
+            tasks=tasks,
+            task_names=names if len(set(names)) == len(tasks) else tasks,
+            accuracy=accuracy[rows][:, columns],
+            notes=tuple(notes),
+            averages=averages,
+            common_seeds=self.layout.seed is not None,
+        )
 
 
-def _check_tasks(
-    cells: Mapping[str, str], tasks: tuple[str, ...], expected: tuple[str, ...], location: Location, label: str
-) -> None:
-    """Refuse an order of other tasks than the orders before it, and a task that is not in its order."""
-    if tasks != expected:
-        others = ", ".join((expected or ("no tasks",))[:MOST_NAMED])
-        got = f"{cells['order']!r} {_where(location)} after orders of {others}"
-        raise refusal(label, "have the same tasks in every order", got, "")
-    if tasks and cells["task"] not in tasks and cells.get("task_name") not in tasks:
-        got = f"task {cells['task']!r} {_where(location)}, which is not in {cells['order']!r}"
-        raise refusal(label, "name tasks as in the orders", got, "")
-
-
-def _chosen(cells: Mapping[str, str], where: Mapping[str, str], label: str) -> bool:
-    needed_columns(cells, label)
-    for column in where:
-        if column not in cells:
-            raise ValueError(f"`where` must name a column, got {column!r}. Columns: {_shown(cells)}.")
-    return all(cells[column] == value for column, value in where.items())
-
-
-def _shown(columns: Iterable[str]) -> str:
-    return textwrap.shorten(", ".join(columns), 200, placeholder=" ...")
-
-
-def _steps(order: str) -> tuple[str, ...]:
-    """The tasks of an order: 2>0>1, or with arrows like A -> B."""
-    return tuple(part.strip() for part in re.split(r"-?>", order))
-
-
-def _where(location: Location) -> str:
-    return f"on line {location}" if isinstance(location, int) else location
+def _with_layout(
+    rows: Iterable[ResultRow], label: str, where: Mapping[str, str], columns: Mapping[str, str]
+) -> tuple[Layout, Iterator[ResultRow]]:
+    """What the columns say, and the rows that `where` keeps; rows without an order are no runs."""
+    rows = iter(rows)
+    first = next(rows, None)
+    if first is None:
+        raise ValueError(f"`{label}` must have rows of results below a header, got none.")
+    order = order_column([*first[1]], columns, label)
+    chosen = {}
+    for name, value in where.items():
+        column = named_column(name, first[1])
+        if column is None:
+            raise ValueError(f"`where` must name a column, got {name!r}. Columns: {shown_columns(first[1])}.")
+        chosen[column] = value
+    kept = (row for row in itertools.chain([first], rows) if all(row[1][name] == chosen[name] for name in chosen))
+    before: list[ResultRow] = []
+    for row in kept:  # a run that crashed may have logged no order
+        before.append(row)
+        if row[1][order]:
+            break
+    if not before:
+        raise ValueError(_nothing(where, 0, label))
+    steps = steps_of(before[-1][1][order])
+    return layout_of([*first[1]], steps, columns, label), itertools.chain(before, kept)
 
 
 def _order(text: str, location: Location, label: str) -> tuple[str, ...]:
-    steps = _steps(text)
+    steps = steps_of(text)
     if not all(steps) or len(set(steps)) < len(steps):
-        rule, fix = "have orders like 2>0>1 with each task once", "Or give each order a name without >."
-        raise refusal(label, rule, f"{text!r} {_where(location)}", fix)
+        rule, fix = "have orders like 2>0>1 with each task once", "Or give each order a name without marks like >."
+        raise refusal(label, rule, f"{text!r} {at(location)}", fix)
     return steps
 
 
-def _is_last(step: str, steps: Sequence[str], location: Location, label: str) -> bool:
-    if len(steps) == 1:
-        rule, fix = "have orders like 2>0>1 beside a column step", "Or keep only the last step and drop the column."
-        raise refusal(label, rule, f"{steps[0]!r} {_where(location)}", fix)
-    if not step.isdecimal():
-        raise ValueError(f"`{label}` must have whole numbers as steps, got {step!r} {_where(location)}.")
-    return int(step) == len(steps)
-
-
-def _number(cell: str, location: Location, label: str) -> float:
-    try:
-        number = float(cell)
-    except ValueError:
-        number = math.nan
-    if not 0 <= number <= 100:
-        rule, fix = "have accuracies from 0 to 1 or from 0 to 100", "Run it again or drop the row."
-        raise refusal(label, rule, f"{cell!r} {_where(location)}", fix)
-    return number
-
-
-def _twice(key: tuple[str, str, str], old: CheckedRow, new: CheckedRow, label: str) -> str:
-    before = dict(old.settings)
-    column = next((name for name, cell in new.settings if cell != before.get(name)), None)
-    fix = "Drop one of them." if column is None else f"Choose one with `where`: {column}={before.get(column, '')}."
-    return (
-        f"`{label}` must have one row for each order, seed and task, got order {key[0]}, seed {key[1]}, task {key[2]} "
-        f"{_where(old.location)} and {_where(new.location)}. {fix}"
-    )
-
-
-def _nothing(any_row: bool, where: Mapping[str, str] | None, label: str) -> str:
-    if not any_row:
-        return f"`{label}` must have rows of results below a header, got none."
+def _nothing(where: Mapping[str, str], unfinished: int, label: str) -> str:
+    if unfinished:
+        return f"`{label}` must have runs that finished, got {counted(unfinished, 'run')} that did not."
     if where:
         chosen = ", ".join(f"{column}={value}" for column, value in where.items())
         return f"`where` must leave rows of a last step, got none for {chosen}."
@@ -190,70 +281,6 @@ def _nothing(any_row: bool, where: Mapping[str, str] | None, label: str) -> str:
         f"`{label}` must have rows of the last step of an order, got none. "
         "Steps count from 1, so the last one is the number of tasks."
     )
-
-
-def _one_experiment(values: Mapping[str, Mapping[str, None]], label: str) -> list[str]:
-    """Refuse an export of several experiments; note other columns that vary."""
-    notes = []
-    for column, cells in values.items():
-        if column in (*NEEDED, *MEASURED) or len(cells) == 1:
-            continue
-        shown = ", ".join(list(cells)[:MOST_NAMED]) + (", ..." if len(cells) > MOST_NAMED else "")
-        if "kind" in values and "set" in values:  # an export: other settings are other experiments
-            first = next(iter(cells))
-            fix = f"Choose one with `where`: {column}={first}."
-            raise refusal(label, "hold one experiment", f"several with {column} {shown}", fix)
-        notes.append(f"column {column} has several values ({shown}) and is ignored; `where` keeps one value")
-    return notes
-
-
-def _table(
-    entries: Mapping[tuple[str, str, str], CheckedRow], names: Mapping[str, str], notes: list[str], label: str
-) -> Results:
-    orders, seeds, tasks = (_sorted({key[axis] for key in entries}) for axis in range(3))
-    accuracy = np.full((len(orders), len(seeds), len(tasks)), np.nan)
-    index_of = [{value: index for index, value in enumerate(values)} for values in (orders, seeds, tasks)]
-    for key, entry in entries.items():
-        accuracy[tuple(indices[value] for indices, value in zip(index_of, key, strict=True))] = entry.accuracy
-    accuracy = _shares(accuracy, entries, label)
-    partial = np.isnan(accuracy).any(axis=2) & ~np.isnan(accuracy).all(axis=2)
-    if partial.any():
-        row, column = np.argwhere(partial)[0]
-        lacking = int(np.isnan(accuracy[row, column]).argmax())
-        notes.append(
-            f"{counted(int(partial.sum()), 'incomplete run')} left out "
-            f"(order {orders[row]}, seed {seeds[column]} has no task {tasks[lacking]})"
-        )
-        accuracy[partial] = np.nan
-    there = np.asarray(~np.isnan(accuracy).any(axis=2))
-    if not there.any():
-        raise refusal(label, "have runs with every task", "none: each lacks one", f"Tasks: {', '.join(tasks)}.")
-    rows, columns = np.flatnonzero(there.any(axis=1)), np.flatnonzero(there.any(axis=0))
-    return Results(
-        orders=tuple(orders[row] for row in rows),
-        seeds=tuple(seeds[column] for column in columns),
-        tasks=tasks,
-        task_names=_unique_names(tasks, names),
-        accuracy=accuracy[rows][:, columns],
-        notes=tuple(notes),
-    )
-
-
-def _shares(accuracy: Floats, entries: Mapping[tuple[str, str, str], CheckedRow], label: str) -> Floats:
-    """Percent become shares; a table that seems to mix both is refused."""
-    known = accuracy[~np.isnan(accuracy)]
-    if known.max() <= 1:
-        return accuracy
-    first = next(entry for entry in entries.values() if entry.accuracy > 1)
-    if known.max() <= 1.5 or np.mean((known > 0) & (known <= 1)) > 0.5:
-        got = f"a mixture: {first.accuracy:g} {_where(first.location)}"
-        raise refusal(label, "have accuracies all from 0 to 1 or all from 0 to 100", got, "")
-    return accuracy / 100
-
-
-def _unique_names(tasks: Sequence[str], names: Mapping[str, str]) -> tuple[str, ...]:
-    shown = tuple(names[task] for task in tasks)
-    return shown if len(set(shown)) == len(tasks) else tuple(tasks)
 
 
 def _sorted(values: set[str]) -> tuple[str, ...]:

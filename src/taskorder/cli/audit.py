@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from taskorder.cli.options import add_audit, audited
+from taskorder.cli.auditing import add_audit, audited
 from taskorder.cli.output import page
 
 if TYPE_CHECKING:
@@ -17,13 +17,17 @@ if TYPE_CHECKING:
     from taskorder.audit.results import ResultRow, Results
 
 EPILOG = """\
-RESULTS is a CSV file (or .csv.gz; - reads standard input) with the columns
-  order     the tasks as they were learned, like 2>0>1 or cats>dogs>cars
+RESULTS is a table of runs: separated text or JSON (or either in gzip; - reads
+standard input), an export of W&B or MLflow runs, a file of `taskorder export`,
+or a store of `taskorder run`. It has
+  order     the tasks as they were learned: 2>0>1, cats>dogs>cars, [2, 0, 1]
   seed      the training seed; the same seed for every order makes sharper tests
-  task      by number or name, as in the orders
-  accuracy  after the last task, from 0 to 1 or from 0 to 100
-or a file of `taskorder export`, or a store of `taskorder run`. If it has several
-task sets or settings, choose one: --where set=0.
+  accuracy  after the last task, from 0 to 1, from 0 to 100 or with %: with a
+            column task a row for each task; or a column for each task
+            (cats, acc/cats, cats_acc); or one average a run
+  method    for several methods: does the order change who wins?
+Other names: --column order=task_list --column accuracy=test/{task}. If there
+are several task sets or settings, choose one: --where set=0.
 
 shares of variance come from a two-way table with random effects: order, seed,
 and the rest (their interaction and noise), with generalized 95 % intervals.
@@ -33,6 +37,7 @@ the task's accuracy. Numbers of runs are for t-tests at 5 % with 80 % power.
 example:
   taskorder audit results.csv --used "0>1>2" --difference 2
   taskorder audit results.csv --compare "0>1>2" "2>1>0" --json
+  taskorder audit wandb.csv --column accuracy=test/{task} --where lr=0.1
   taskorder audit results/quick.sqlite --where set=0
 """
 
@@ -58,18 +63,20 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> tuple[int, str]:
     """The exit code and what to print."""
-    audit = audited(args, lambda where: _read(args.results, where))
+    audit = audited(args, args.results, lambda where, columns: _read(args.results, where, columns))
     return 0, audit.to_json() + "\n" if args.json else page(lambda width: _drawn(audit))
 
 
-def _read(path: str, where: dict[str, str]) -> Results:
-    from taskorder.audit.results import results_from_rows
-    from taskorder.audit.results_file import read_results
+def _read(path: str, where: dict[str, str], columns: dict[str, str]) -> dict[str, Results]:
+    from taskorder.audit.results import methods_from_rows
+    from taskorder.audit.results_file import read_methods
     from taskorder.report.report_input import open_input
 
     # of what is no file, the reader of tables says what is wrong
     stored = path != "-" and Path(path).is_file() and open_input(path).is_store
-    return results_from_rows(_stored(path, where), path, where) if stored else read_results(path, where)
+    if stored:
+        return methods_from_rows(_stored(path, where), path, where, columns)
+    return read_methods(path, where, columns=columns)
 
 
 def _stored(path: str, where: dict[str, str]) -> Iterator[ResultRow]:

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from taskorder.audit.audit import Audit
-    from taskorder.audit.results import Results
     from taskorder.checks import Floats
 
 FILES = """\
@@ -306,35 +304,3 @@ def _pair(text: str, names: tuple[str, ...]) -> tuple[str, str]:
         raise ValueError(f"`--before` must be A:B (A before B), got {text!r}.")
     tasks = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
     raise ValueError(f"`--before` must be A:B with two known tasks, got {text!r}. Tasks: {tasks}.")
-
-
-def add_audit(parser: argparse.ArgumentParser) -> None:
-    """The options of an audit, which `taskorder report` has as well."""
-    add = parser.add_argument
-    add("--used", metavar="ORDER", help="say what this order lost against the best")
-    add("--compare", nargs=2, action="append", default=[], metavar=("A", "B"), help="test order A against order B")
-    add("--difference", type=float, default=1.0, metavar="POINTS", help="the difference a comparison should see (1)")
-    add("--where", action="append", default=[], metavar="COLUMN=VALUE", help="keep these rows; repeat for more")
-
-
-def audited(args: argparse.Namespace, read: Callable[[dict[str, str]], Results]) -> Audit:
-    """The audit with the options of `add_audit`; `read` takes the columns and values to keep."""
-    from taskorder.audit.audit import audit_results
-    from taskorder.checks import seed_number
-
-    if not 0 < args.difference < 100:
-        raise ValueError(f"`--difference` must be above 0 and below 100 points, got {args.difference:g}.")
-    return audit_results(
-        read(dict(map(_column_value, args.where))),
-        used=args.used,
-        compare=[(a, b) for a, b in args.compare],
-        difference=args.difference / 100,
-        seed=seed_number(args.seed),
-    )
-
-
-def _column_value(text: str) -> tuple[str, str]:
-    column, mark, value = text.partition("=")
-    if not mark:
-        raise ValueError(f"`--where` must be COLUMN=VALUE, got {text!r}.")
-    return column.strip().lower(), value.strip()

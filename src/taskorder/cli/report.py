@@ -10,15 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from taskorder.cli.auditing import add_audit, audited
 from taskorder.cli.options import (
     TABLE_OPTIONS,
-    add_audit,
     add_constraints,
     add_law,
     add_output_similarity,
     add_repair,
     add_table_kind,
-    audited,
     option_names,
     read_problem,
     seconds,
@@ -63,7 +62,7 @@ MATRIX_ONLY = (
     "repair", "output", *TABLE_OPTIONS, "chance",
 )  # fmt: skip
 """Options that a plan or a store has decided already."""
-AUDIT_ONLY = ("used", "compare", "difference", "where")
+AUDIT_ONLY = ("used", "compare", "difference", "where", "columns")
 STORE = "a run store"
 
 
@@ -206,7 +205,7 @@ def _of_audit(source: ReportInput, args: argparse.Namespace, watcher: Watcher) -
 
 def _audited(source: ReportInput, args: argparse.Namespace) -> Audit:
     """The audit of a table of results."""
-    from taskorder.audit.results_file import read_results
+    from taskorder.audit.results_file import read_methods
 
     if source.path is None:
         raise ValueError(
@@ -214,7 +213,7 @@ def _audited(source: ReportInput, args: argparse.Namespace) -> Audit:
             "Or pipe what `taskorder audit - --json` prints."
         )
     path = source.path
-    return audited(args, lambda where: read_results(path, where))
+    return audited(args, source.name, lambda where, columns: read_methods(path, where, columns=columns))
 
 
 def _of_matrix(source: ReportInput | None, args: argparse.Namespace, watcher: Watcher) -> Page:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
 import zlib
 from dataclasses import dataclass
@@ -11,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from taskorder.audit.audit import Audit
-from taskorder.audit.results import NEEDED
+from taskorder.audit.results_file import is_header
 from taskorder.records import Plan, plan_of_values
 from taskorder.tables.reading import MAX_TABLE_BYTES
 from taskorder.typed import Misfit, typed
 
 SQLITE = b"SQLite format 3\0"
+_JSON_KEY = re.compile(r'"([^"\\]+)"\s*:')
 
 
 @dataclass(frozen=True)
@@ -59,9 +61,12 @@ class ReportInput:
                 head = zlib.decompressobj(wbits=31).decompress(head, 4096)
             except zlib.error:
                 return False
-        first = head.decode("utf-8-sig", errors="replace").lstrip().split("\n", 1)[0].lower()
+        text = head.decode("utf-8-sig", errors="replace").lstrip()
+        if text.startswith(("[", "{")):
+            return '"schema"' not in text and is_header(_JSON_KEY.findall(text))
+        first = text.split("\n", 1)[0]
         mark = max((",", ";", "\t"), key=first.count)
-        return len(set(NEEDED) & {cell.strip(' "\r') for cell in first.split(mark)}) >= 3
+        return is_header(cell.strip(' "\r') for cell in first.split(mark))
 
     @property
     def is_order(self) -> bool:

@@ -1,0 +1,53 @@
+"""The options of an audit, which `taskorder audit` and `taskorder report` share."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from taskorder.audit.audit import Audit
+    from taskorder.audit.results import Results
+
+
+def add_audit(parser: argparse.ArgumentParser) -> None:
+    """The options of an audit, which `taskorder report` has as well."""
+    add = parser.add_argument
+    add("--used", metavar="ORDER", help="say what this order lost against the best")
+    add("--compare", nargs=2, action="append", default=[], metavar=("A", "B"), help="test order A against order B")
+    add("--difference", type=float, default=1.0, metavar="POINTS", help="the difference a comparison should see (1)")
+    add("--where", action="append", default=[], metavar="COLUMN=VALUE", help="keep these rows; repeat for more")
+    add("--column", dest="columns", action="append", default=[], metavar="WHAT=NAME",
+        help="what RESULTS calls its order, seed, method, task, accuracy or state; repeat for more")  # fmt: skip
+
+
+def audited(
+    args: argparse.Namespace, source: str, read: Callable[[dict[str, str], dict[str, str]], dict[str, Results]]
+) -> Audit:
+    """The audit with the options of `add_audit` of what messages call `source`.
+
+    `read` takes the values to keep and the names of columns.
+    """
+    from taskorder.audit.audit import audit_results
+    from taskorder.audit.results import only_method
+    from taskorder.checks import seed_number
+
+    if not 0 < args.difference < 100:
+        raise ValueError(f"`--difference` must be above 0 and below 100 points, got {args.difference:g}.")
+    where = dict(_pair(text, "where", "COLUMN=VALUE") for text in args.where)
+    columns = dict(_pair(text, "column", "WHAT=NAME") for text in args.columns)
+    return audit_results(
+        only_method(read(where, columns), source),
+        used=args.used,
+        compare=[(a, b) for a, b in args.compare],
+        difference=args.difference / 100,
+        seed=seed_number(args.seed),
+    )
+
+
+def _pair(text: str, option: str, form: str) -> tuple[str, str]:
+    name, mark, value = text.partition("=")
+    if not mark:
+        raise ValueError(f"`--{option}` must be {form}, got {text!r}.")
+    return name.strip(), value.strip()
