@@ -79,7 +79,7 @@ def test_what_is_wrong_with_an_audit_is_said_in_one_line(results, here, capsys, 
     assert "`--difference` must be above 0" in refused(capsys, results, "--difference", "0")
     assert "`--where` must be COLUMN=VALUE" in refused(capsys, results, "--where", "set")
     (here / "lacking.csv").write_text("order,seed,task,score\n0>1,0,0,1\n")
-    assert "got no 'accuracy'" in refused(capsys, "lacking.csv")
+    assert "must have a column accuracy, or one for each task" in refused(capsys, "lacking.csv")
     with open(results, "rb") as piped:
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(piped))
         assert "Or pipe what `taskorder audit - --json` prints." in refused(capsys, "-")
