@@ -14,6 +14,7 @@ from typing import Any
 
 from reproduction import IMAGES, NAMES, load
 from reproduction.claims import FigureData
+from taskorder.arguments import BadArgument
 from taskorder.files import whole_file
 from taskorder.machine import describe
 from taskorder.runs.archive import load_archive
@@ -47,7 +48,7 @@ def reproduce(
     """
     source = load(name)
     if partial and (again or name not in IMAGES):
-        raise ValueError(f"`partial` must come without `again`, with one of: {', '.join(IMAGES)}; got {name}.")
+        raise BadArgument("`partial` must come without ", "again", f", with one of: {', '.join(IMAGES)}; got {name}.")
     config = config_of(name, quick, settings or {})
     folder = Path(folder)
     numbers = folder / f"{name}{'-quick' if quick else ''}{'-custom' if settings else ''}.json"
@@ -107,7 +108,7 @@ def config_of(name: str, quick: bool, settings: Mapping[str, str]) -> Any:
     values = {}
     for key, text in settings.items():
         if key not in types:
-            raise ValueError(f"`settings` must name a setting, got {key!r}. Settings: {', '.join(types)}.")
+            raise BadArgument(f"`settings` must name a setting, got {key!r}. Settings: {', '.join(types)}.")
         values[key] = _parsed(key, text, getattr(config, key))
     return replace(config, **values)
 
@@ -116,14 +117,16 @@ def _parsed(key: str, text: str, default: Any) -> Any:
     """Text as the type of the default; a comma separates the entries of a tuple."""
     if isinstance(default, tuple):
         if not default or isinstance(default[0], tuple):
-            raise ValueError(f"`settings` must name a setting that is a number, a word or a list of them, got {key!r}.")
+            raise BadArgument(
+                f"`settings` must name a setting that is a number, a word or a list of them, got {key!r}."
+            )
         return tuple(_parsed(key, entry, default[0]) for entry in text.split(","))
     try:
         value = type(default)(text)
     except ValueError:
         value = math.nan
     if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"`settings` must give {key} a value like {default!r}, got {text!r}.")
+        raise BadArgument(f"`settings` must give {key} a value like {default!r}, got {text!r}.")
     return value
 
 
@@ -157,8 +160,8 @@ def read(path: Path) -> FigureData:
         typed(float, figure.made["seconds"], "made.seconds")
         return figure
     except ValueError as problem:
-        raise ValueError(
-            f"`{path}` must hold a figure, got a damaged one: {problem} Compute it anew with `again`."
+        raise BadArgument(
+            f"`{path}` must hold a figure, got a damaged one: {problem} Compute it anew with ", "again", "."
         ) from None
 
 

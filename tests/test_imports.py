@@ -16,6 +16,7 @@ PACKAGE = Path(taskorder.__file__).parent
 LAYERS = [
     {
         "_version",
+        "arguments",
         "records",
         "checks",
         "constraints",

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from taskorder.arguments import BadArgument
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -71,13 +73,13 @@ def square_matrix(value: ArrayLike, name: str = "similarity") -> Floats:
     """A float64 copy of a finite, square, nonempty matrix."""
     matrix = numbers(value)
     if matrix is None:
-        raise ValueError(f"`{name}` must be a square table of numbers, got ragged rows, text or too large a number.")
+        raise BadArgument(f"`{name}` must be a square table of numbers, got ragged rows, text or too large a number.")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
         shape = " x ".join(map(str, matrix.shape)) or "a single number"
-        raise ValueError(f"`{name}` must be a square P x P matrix, got {shape}.")
+        raise BadArgument(f"`{name}` must be a square P x P matrix, got {shape}.")
     if not np.isfinite(matrix).all():
         row, column = np.argwhere(~np.isfinite(matrix))[0]
-        raise ValueError(
+        raise BadArgument(
             f"`{name}` must be finite, got {matrix[row, column]} at row {row + 1}, column {column + 1}. "
             "Fill or drop missing entries first."
         )
@@ -90,7 +92,7 @@ def unit_diagonal(matrix: Floats, name: str = "similarity") -> None:
     if off.max() > SYMMETRY_TOLERANCE:
         where = int(off.argmax())
         fix = "A covariance becomes a correlation when divided by both standard deviations."
-        raise ValueError(
+        raise BadArgument(
             f"`{name}` must have ones on the diagonal, got {matrix[where, where]:.6g} for task {where + 1}. "
             f"{fix if np.diagonal(matrix).any() else DISTANCES}"
         )
@@ -101,7 +103,7 @@ def correlation_entries(matrix: Floats, name: str = "similarity") -> None:
     unit_diagonal(matrix, name)
     if np.abs(matrix).max() > 1 + SYMMETRY_TOLERANCE:
         row, column = np.unravel_index(np.abs(matrix).argmax(), matrix.shape)
-        raise ValueError(
+        raise BadArgument(
             f"`{name}` must have entries in [-1, 1], got {matrix[row, column]:.6g} at row {row + 1}, "
             f"column {column + 1}. {DISTANCES}"
         )
@@ -116,14 +118,14 @@ def symmetric(matrix: Floats, name: str = "similarity") -> None:
     """Refuse an asymmetric matrix."""
     worst = asymmetry(matrix)
     if worst > SYMMETRY_TOLERANCE:
-        raise ValueError(f"`{name}` must be symmetric, got |C - C.T| up to {worst:.3g}.")
+        raise BadArgument(f"`{name}` must be symmetric, got |C - C.T| up to {worst:.3g}.")
 
 
 def positive_semidefinite(matrix: Floats, name: str = "similarity") -> None:
     """Refuse a symmetric matrix with a clearly negative eigenvalue."""
     smallest = float(np.linalg.eigvalsh(matrix)[0])
     if smallest < -EIGENVALUE_TOLERANCE * len(matrix):
-        raise ValueError(
+        raise BadArgument(
             f"`{name}` must be positive semidefinite, got smallest eigenvalue {smallest:.3g}. "
             f"Repair it with nearest_correlation."
         )
@@ -144,7 +146,7 @@ def output_entries(value: ArrayLike, num_tasks: int) -> Floats:
     """Co with ones on the diagonal and entries in [-1, 1], not yet known to be a correlation matrix."""
     matrix = square_matrix(value, "output")
     if len(matrix) != num_tasks:
-        raise ValueError(
+        raise BadArgument(
             f"`output` must be {num_tasks} x {num_tasks} like `similarity`, got {len(matrix)} x {len(matrix)}."
         )
     correlation_entries(matrix, "output")
@@ -157,11 +159,11 @@ def task_weights(value: ArrayLike | None, num_tasks: int) -> Floats:
         return np.ones(num_tasks)
     weights = numbers(value)
     if weights is None:
-        raise ValueError(f"`weights` must be {num_tasks} numbers, got {value!r}.")
+        raise BadArgument(f"`weights` must be {num_tasks} numbers, got {value!r}.")
     if weights.shape != (num_tasks,):
-        raise ValueError(f"`weights` must hold one number for each of the {num_tasks} tasks, got {weights.size}.")
+        raise BadArgument(f"`weights` must hold one number for each of the {num_tasks} tasks, got {weights.size}.")
     if not (weights <= 1e100).all() or (weights < 0).any() or not (weights > 1e-100).any():
-        raise ValueError(f"`weights` must be at least 0, at most 1e100 and not all 0, got {weights.tolist()}.")
+        raise BadArgument(f"`weights` must be at least 0, at most 1e100 and not all 0, got {weights.tolist()}.")
     return weights
 
 
@@ -170,10 +172,10 @@ def visit_order(value: Iterable[Any], num_tasks: int, name: str = "order") -> In
     order = list(value)
     indices = [task for task in map(whole, order) if task is not None]
     if len(indices) < len(order):
-        raise ValueError(f"`{name}` must list task indices, got {order!r}.")
+        raise BadArgument(f"`{name}` must list task indices, got {order!r}.")
     bad = [task for task in indices if not 0 <= task < num_tasks]
     if bad:
-        raise ValueError(f"`{name}` must list task indices from 0 to {num_tasks - 1}, got {bad[0]}.")
+        raise BadArgument(f"`{name}` must list task indices from 0 to {num_tasks - 1}, got {bad[0]}.")
     return np.array(indices, dtype=np.int64)
 
 
@@ -201,7 +203,7 @@ def task_index(task: Any, names: Sequence[str], option: str) -> int:
         if task.strip() in names:
             return names.index(task.strip())
         known = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
-        raise ValueError(f"`{option}` must name a known task, got {task!r}. Tasks: {known}.")
+        raise BadArgument(f"`{option}` must name a known task, got {task!r}. Tasks: {known}.")
     return int(visit_order([task], len(names), option)[0])
 
 
@@ -221,7 +223,7 @@ def seconds_limit(value: float | None, name: str = "time_limit") -> float:
         return math.inf
     seconds = to_float(value)
     if not seconds > 0:
-        raise ValueError(f"`{name}` must be a positive number of seconds, got {value!r}.")
+        raise BadArgument(f"`{name}` must be a positive number of seconds, got {value!r}.")
     return seconds
 
 
@@ -229,7 +231,7 @@ def seed_number(value: int, name: str = "seed") -> int:
     """A nonnegative integer seed; `name` is what the message calls it."""
     seed = whole(value)
     if seed is None or seed < 0:
-        raise ValueError(f"`{name}` must be a nonnegative integer, got {value!r}.")
+        raise BadArgument(f"`{name}` must be a nonnegative integer, got {value!r}.")
     return seed
 
 
@@ -242,9 +244,9 @@ def positive_count(value: int, name: str = "num_tasks") -> int:
     """A positive integer."""
     count = whole(value)
     if count is None or count < 1:
-        raise ValueError(f"`{name}` must be a positive integer, got {value!r}.")
+        raise BadArgument(f"`{name}` must be a positive integer, got {value!r}.")
     if count > MAX_COUNT:
-        raise ValueError(f"`{name}` must be at most 2**53, got {value!r}.")
+        raise BadArgument(f"`{name}` must be at most 2**53, got {value!r}.")
     return count
 
 
@@ -252,7 +254,7 @@ def similarity_number(value: float, name: str) -> float:
     """One similarity."""
     similarity = to_float(value)
     if not -1 <= similarity <= 1:
-        raise ValueError(f"`{name}` must be a similarity in [-1, 1], got {value!r}.")
+        raise BadArgument(f"`{name}` must be a similarity in [-1, 1], got {value!r}.")
     return similarity
 
 

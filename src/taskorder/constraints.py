@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from taskorder import checks
+from taskorder.arguments import BadArgument
 from taskorder.checks import Bools, Floats, Ints, task_index
 
 TaskName = str | int
@@ -195,9 +196,12 @@ class Constraints:
             if a in self.learned:
                 continue
             if b in self.learned:
-                raise ValueError(
-                    f"`before` must not ask for {self.names[a]} before {self.names[b]}, which is already in `learned`. "
-                    f"Drop the pair, or add {self.names[a]} to `learned`."
+                raise BadArgument(
+                    f"`before` must not ask for {self.names[a]} before {self.names[b]}, which is already in ",
+                    "learned",
+                    f". Drop the pair, or add {self.names[a]} to ",
+                    "learned",
+                    ".",
                 )
             pairs.append((positions[a][0], positions[b][0]))
         precedes = closure(len(tasks), pairs, labels)
@@ -206,16 +210,18 @@ class Constraints:
         head = None if self.first is None else positions[self.first][0]
         tail = None if self.last is None else positions[self.last][-1]
         if head is not None and head == tail and len(tasks) > 1:
-            raise ValueError(
-                "`first` and `last` must be different tasks unless only one visit is open, "
-                f"got {labels[head]} for both."
+            raise BadArgument(
+                "`first` and ",
+                "last",
+                f" must be different tasks unless only one visit is open, got {labels[head]} for both.",
             )
         if head is not None:
             if precedes[:, head].any():
                 blocker = labels[int(precedes[:, head].argmax())]
-                raise ValueError(
-                    f"`first` must not contradict `before`, got first {labels[head]} but {blocker} before "
-                    f"{labels[head]}."
+                raise BadArgument(
+                    "`first` must not contradict ",
+                    "before",
+                    f", got first {labels[head]} but {blocker} before {labels[head]}.",
                 )
             precedes[head] = True
             precedes[head, head] = False
@@ -223,8 +229,10 @@ class Constraints:
             after = precedes[tail].copy()
             if after.any():
                 blocker = labels[int(after.argmax())]
-                raise ValueError(
-                    f"`last` must not contradict `before`, got last {labels[tail]} but {labels[tail]} before {blocker}."
+                raise BadArgument(
+                    "`last` must not contradict ",
+                    "before",
+                    f", got last {labels[tail]} but {labels[tail]} before {blocker}.",
                 )
             precedes[:, tail] = True
             precedes[tail, tail] = False
@@ -285,7 +293,7 @@ def _topological(direct: Bools, labels: Sequence[str]) -> list[int]:
     if len(order) < len(direct):
         cycle = _shortest_cycle(direct, np.setdiff1d(np.arange(len(direct)), order))
         chain = " before ".join(labels[task] for task in [*cycle, cycle[0]])
-        raise ValueError(f"`before` must not contain a cycle, got {chain}. Drop one of these pairs.")
+        raise BadArgument(f"`before` must not contain a cycle, got {chain}. Drop one of these pairs.")
     return order
 
 
@@ -316,11 +324,11 @@ def _importance(weights: ArrayLike | Mapping[str, float], names: Sequence[str]) 
 
 def _learned_tasks(learned: Iterable[Any], names: Sequence[str]) -> tuple[int, ...]:
     if isinstance(learned, str):
-        raise ValueError(f"`learned` must be a list of tasks, got the text {learned!r}. Write [{learned!r}].")
+        raise BadArgument(f"`learned` must be a list of tasks, got the text {learned!r}. Write [{learned!r}].")
     tasks = tuple(task_index(task, names, "learned") for task in learned)
     for position, task in enumerate(tasks):
         if task in tasks[:position]:
-            raise ValueError(f"`learned` must list a task at most once, got {names[task]} twice.")
+            raise BadArgument(f"`learned` must list a task at most once, got {names[task]} twice.")
     return tasks
 
 
@@ -328,10 +336,10 @@ def _task_pairs(before: Iterable[Any], names: Sequence[str]) -> tuple[tuple[int,
     pairs = []
     for pair in before:
         if isinstance(pair, str) or not isinstance(pair, Iterable) or len(pair := tuple(pair)) != 2:
-            raise ValueError(f"`before` must be a list of pairs (a, b) of tasks, got {pair!r}. Write [(a, b)].")
+            raise BadArgument(f"`before` must be a list of pairs (a, b) of tasks, got {pair!r}. Write [(a, b)].")
         a, b = (task_index(task, names, "before") for task in pair)
         if a == b:
-            raise ValueError(f"`before` must name two different tasks in each pair, got {names[a]} before itself.")
+            raise BadArgument(f"`before` must name two different tasks in each pair, got {names[a]} before itself.")
         pairs.append((a, b))
     return tuple(pairs)
 
@@ -339,14 +347,16 @@ def _task_pairs(before: Iterable[Any], names: Sequence[str]) -> tuple[tuple[int,
 def _open_task(task: TaskName, names: Sequence[str], option: str, learned: Sequence[int]) -> int:
     index = task_index(task, names, option)
     if index in learned:
-        raise ValueError(f"`{option}` must name a task that is still to be learned, got {names[index]} from `learned`.")
+        raise BadArgument(
+            f"`{option}` must name a task that is still to be learned, got {names[index]} from `learned`."
+        )
     return index
 
 
 def _num_visits(visits: int, num_open: int) -> int:
     budget = checks.whole(visits)
     if budget is None or budget < num_open:
-        raise ValueError(f"`visits` must be at least {num_open}, one for each open task, got {visits!r}.")
+        raise BadArgument(f"`visits` must be at least {num_open}, one for each open task, got {visits!r}.")
     if budget > MAX_VISITS:
-        raise ValueError(f"`visits` must be at most {MAX_VISITS}, got {visits!r}.")
+        raise BadArgument(f"`visits` must be at most {MAX_VISITS}, got {visits!r}.")
     return budget

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from taskorder._version import __version__
+from taskorder.arguments import BadArgument
 from taskorder.checks import seed_number, task_names, visit_order, whole
 from taskorder.records import Plan
 
@@ -98,7 +99,7 @@ class PortableOrder:
         groups = _groups(class_groups, plan.names)
         highest = max((label for group in groups for label in group), default=-1)
         if class_names and highest >= len(class_names):
-            raise ValueError(
+            raise BadArgument(
                 f"`class_names` must name every class up to {highest}, got {len(class_names)} names. Count from 0."
             )
         names = tuple(tuple(str(class_names[label]) for label in group) for group in groups) if class_names else ()
@@ -132,9 +133,9 @@ class PortableOrder:
     def groups_in_order(self) -> tuple[tuple[int, ...], ...]:
         """The class groups from the first task learned to the last; every task must come once and own its classes."""
         if not self.class_groups:
-            raise ValueError("`class_groups` must list the classes of each task, got none. Give `class_groups`.")
+            raise BadArgument("`class_groups` must list the classes of each task, got none. Give ", "class_groups", ".")
         if sorted(self.sequence) != list(range(len(self.names))):
-            raise ValueError(
+            raise BadArgument(
                 f"`order` must visit each of the {len(self.names)} tasks once to become a class order, "
                 f"got {list(self.sequence)}."
             )
@@ -142,7 +143,7 @@ class PortableOrder:
         for name, group in zip(self.names, self.class_groups, strict=True):
             for label in group:
                 if label in owner:
-                    raise ValueError(
+                    raise BadArgument(
                         f"`class_groups` must give each class to one task to become a class order, "
                         f"got class {label} in {owner[label]!r} and {name!r}."
                     )
@@ -202,7 +203,7 @@ def _check(order: PortableOrder) -> None:
         visit_order(getattr(order, key), len(order.names), key)
     if set(order.sequence) != set(range(len(order.names))):
         missing = sorted(set(range(len(order.names))) - set(order.sequence))
-        raise ValueError(f"`order` must visit every task that is not in `learned`, got none of {missing}.")
+        raise BadArgument(f"`order` must visit every task that is not in `learned`, got none of {missing}.")
     _check_classes(order)
     for key in ("rule", "similarity_digest"):
         _all((getattr(order, key),), str, key)
@@ -224,37 +225,39 @@ def _check_classes(order: PortableOrder) -> None:
     _all((order.num_classes,), int, "num_classes")
     if not order.class_groups:
         if order.class_names or order.num_classes:
-            raise ValueError("`class_groups` must list classes where `class_names` or `num_classes` do, got none.")
+            raise BadArgument(
+                "`class_groups` must list classes where ", "class_names", " or ", "num_classes", " do, got none."
+            )
         return
     _all(order.class_groups, tuple, "class_groups")
     if len(order.class_groups) != len(order.names):
-        raise ValueError(
+        raise BadArgument(
             f"`class_groups` must have one group for each of the {len(order.names)} tasks, "
             f"got {len(order.class_groups)}."
         )
     for name, group in zip(order.names, order.class_groups, strict=True):
         _all(group, int, "class_groups")
         if not group or len(set(group)) < len(group) or min(group) < 0:
-            raise ValueError(f"`class_groups` must list different ids from 0 on, got {list(group)} for {name!r}.")
+            raise BadArgument(f"`class_groups` must list different ids from 0 on, got {list(group)} for {name!r}.")
     highest = max(max(group) for group in order.class_groups)
     if order.num_classes > MAX_CLASSES:
-        raise ValueError(f"`num_classes` must be at most {MAX_CLASSES}, got {str(order.num_classes)[:20]}.")
+        raise BadArgument(f"`num_classes` must be at most {MAX_CLASSES}, got {str(order.num_classes)[:20]}.")
     if order.num_classes <= highest:
-        raise ValueError(f"`num_classes` must be above the highest class id {highest}, got {order.num_classes}.")
+        raise BadArgument(f"`num_classes` must be above the highest class id {highest}, got {order.num_classes}.")
     if order.class_names:
         _all(order.class_names, tuple, "class_names")
         _all(tuple(name for group in order.class_names for name in group), str, "class_names")
         if [len(group) for group in order.class_names] != [len(group) for group in order.class_groups]:
-            raise ValueError("`class_names` must name each class of `class_groups`, got another number of them.")
+            raise BadArgument("`class_names` must name each class of ", "class_groups", ", got another number of them.")
 
 
 def _all(values: Any, kind: type, key: str) -> None:
     """Refuse anything but a tuple of that type; True is no number here."""
     if not isinstance(values, tuple):
-        raise ValueError(f"`{key}` must be a list, got {values!r}.")
+        raise BadArgument(f"`{key}` must be a list, got {values!r}.")
     for value in values:
         if type(value) is not kind:
-            raise ValueError(f"`{key}` must hold values of type {kind.__name__}, got {value!r}.")
+            raise BadArgument(f"`{key}` must hold values of type {kind.__name__}, got {value!r}.")
 
 
 def _groups(
@@ -264,7 +267,7 @@ def _groups(
     if isinstance(groups, Mapping):
         odd = sorted(set(groups) ^ set(names))
         if odd:
-            raise ValueError(f"`class_groups` must have the task names as keys, got a difference: {odd[0]!r}.")
+            raise BadArgument(f"`class_groups` must have the task names as keys, got a difference: {odd[0]!r}.")
         groups = [groups[name] for name in names]
     given: list[list[Any]]
     try:
@@ -273,7 +276,7 @@ def _groups(
         given = [[None]]
     checked = tuple(tuple(label for label in map(whole, group) if label is not None) for group in given)
     if list(map(len, checked)) != list(map(len, given)):
-        raise ValueError(f"`class_groups` must list class ids for each task, got {groups!r}.")
+        raise BadArgument(f"`class_groups` must list class ids for each task, got {groups!r}.")
     return checked
 
 
@@ -281,7 +284,7 @@ def _indices(tasks: Iterable[Any], names: tuple[str, ...]) -> list[int]:
     try:
         return [names.index(task) if isinstance(task, str) else operator.index(task) for task in tasks]
     except (TypeError, ValueError):
-        raise ValueError(f"`learned` must list tasks of the plan, got {tasks!r}.") from None
+        raise BadArgument(f"`learned` must list tasks of the plan, got {tasks!r}.") from None
 
 
 def _tuples(value: Any) -> Any:

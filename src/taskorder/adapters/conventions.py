@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from taskorder.arguments import BadArgument
 from taskorder.portable import PortableOrder
 
 
@@ -59,11 +60,11 @@ def settings(order: PortableOrder, framework: str) -> dict[str, Any]:
         If the framework is unknown or cannot express the order.
     """
     if framework not in FRAMEWORKS:
-        raise ValueError(f"`framework` must be one of {', '.join(FRAMEWORKS)}, got {framework!r}.")
+        raise BadArgument(f"`framework` must be one of {', '.join(FRAMEWORKS)}, got {framework!r}.")
     reason = FRAMEWORKS[framework].all_classes
     if reason and (missing := order.classes_left_out):
         shown = ", ".join(map(str, missing[:8])) + (", ..." if len(missing) > 8 else "")
-        raise ValueError(
+        raise BadArgument(
             f"`class_groups` must have every class of the data set for {reason}, "
             f"got none with {shown}. Drop these examples, number the classes that are left from 0, and export again."
         )
@@ -156,7 +157,7 @@ def _pycil(order: PortableOrder) -> dict[str, Any]:
     sizes = order.group_sizes
     increment = sizes[1] if len(sizes) > 1 else sizes[0]
     if set(sizes[1:-1]) - {increment} or (len(sizes) > 1 and sizes[-1] > increment):
-        raise ValueError(
+        raise BadArgument(
             f"`class_groups` must have one size after the first task for PyCIL (the last may be smaller), "
             f"got {list(sizes)} in the order of learning."
         )
@@ -186,7 +187,7 @@ def _facil(order: PortableOrder) -> dict[str, Any]:
     flags = {"num-tasks": len(sizes)}
     if sizes != _even(sum(sizes), len(sizes)):
         if sizes[1:] != _even(sum(sizes[1:]), len(sizes) - 1):
-            raise ValueError(
+            raise BadArgument(
                 "`class_groups` must have sizes that FACIL cuts (after the first task they differ by at most one, the "
                 f"larger ones first), got {list(sizes)} in the order of learning."
             )
@@ -217,7 +218,7 @@ def _libcontinual(order: PortableOrder) -> dict[str, Any]:
     """
     first, *rest = order.group_sizes
     if len(set(rest)) > 1:
-        raise ValueError(
+        raise BadArgument(
             "`class_groups` must have one size after the first task for LibContinual, "
             f"got {list(order.group_sizes)} in the order of learning."
         )

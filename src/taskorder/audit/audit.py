@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
+from taskorder.arguments import BadArgument
 from taskorder.audit.comparisons import (
     OrderScore,
     OrderTest,
@@ -121,7 +122,7 @@ def audit_results(
     Order matters: it accounts for ...
     """
     if not 0 < to_float(difference) < 1:
-        raise ValueError(f"`difference` must be above 0 and below 1 (0.01 is one point), got {difference!r}.")
+        raise BadArgument(f"`difference` must be above 0 and below 1 (0.01 is one point), got {difference!r}.")
     whole = results.whole
     # Only a complete block of orders and seeds can separate the two; runs outside of it are left out and reported.
     design, rows, columns = design_of(whole, common_seeds=results.common_seeds)
@@ -175,7 +176,7 @@ def _split(design: Design, table: np.ndarray, seed: int) -> Split | None:
 def _regret(results: Results, used: str, table: np.ndarray, orders: tuple[str, ...], design: Design) -> Regret:
     name = results.orders[results.find(used, "used")]
     if name not in orders:
-        raise ValueError(f"`used` must name an order with the seeds of the others, got {used!r}. Run it with them.")
+        raise BadArgument(f"`used` must name an order with the seeds of the others, got {used!r}. Run it with them.")
     return regret_of(table, orders, orders.index(name), crossed=design == "crossed")
 
 

@@ -11,6 +11,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from taskorder.arguments import BadArgument
 from taskorder.tables.input_files import refusal
 
 AVERAGE = "average"
@@ -100,11 +101,11 @@ def order_column(columns: Sequence[str], chosen: Mapping[str, str], label: str) 
     """The column of orders; `chosen` says what the user calls some of the columns."""
     unknown = [role for role in chosen if role not in ALIASES]
     if unknown:
-        raise ValueError(f"`columns` must name some of {', '.join(ALIASES)}, got {unknown[0]!r}.")
+        raise BadArgument(f"`columns` must name some of {', '.join(ALIASES)}, got {unknown[0]!r}.")
     order = _role("order", columns, chosen)
     if order is None:
         got = f"none among: {shown_columns(columns)}"
-        raise refusal(label, "have a column order", got, "Say which it is with `columns`: order=NAME.")
+        raise refusal(label, "have a column order", got, "Say which it is with ", "columns", ": order=NAME.")
     return order
 
 
@@ -125,8 +126,8 @@ def layout_of(columns: Sequence[str], steps: Sequence[str], chosen: Mapping[str,
         task = accuracy = None
     elif accuracy is None:
         got = f"neither among: {shown_columns(columns)}"
-        fix = "Say which it is with `columns`: accuracy=NAME, or accuracy=acc/{task}."
-        raise refusal(label, "have a column accuracy, or one for each task", got, fix)
+        fix = "Say which it is with ", "columns", ": accuracy=NAME, or accuracy=acc/{task}."
+        raise refusal(label, "have a column accuracy, or one for each task", got, *fix)
     elif task is None and "accuracy" not in chosen:
         _sole_accuracy(columns, label)
     return Layout(
@@ -147,7 +148,7 @@ def _role(role: str, columns: Sequence[str], chosen: Mapping[str, str]) -> str |
     if role in chosen:
         column = named_column(chosen[role], columns)
         if column is None:
-            raise ValueError(
+            raise BadArgument(
                 f"`columns` must name a column, got {role}={chosen[role]}. Columns: {shown_columns(columns)}."
             )
         return column
@@ -162,8 +163,8 @@ def _sole_accuracy(columns: Sequence[str], label: str) -> None:
     likely = [column for column in columns if plain_name(column) in ALIASES["accuracy"]]
     if len(likely) > 1:
         got = f"several: {', '.join(likely[:MOST_NAMED])}"
-        fix = f"Choose one with `columns`: accuracy={likely[-1]}."
-        raise refusal(label, "have one column of accuracies", got, fix)
+        fix = "Choose one with ", "columns", f": accuracy={likely[-1]}."
+        raise refusal(label, "have one column of accuracies", got, *fix)
 
 
 def _by_pattern(pattern: str, columns: Sequence[str], tasks: Sequence[str], label: str) -> dict[str, str]:
@@ -202,8 +203,8 @@ def _wide(columns: Sequence[str], tasks: Sequence[str], label: str) -> dict[str,
     if len(whole) > 1:
         shown = [f"{before}{{task}}{after}" for before, after in whole]
         got = f"several: {', '.join(shown[:MOST_NAMED])}"
-        fix = f"Choose one with `columns`: accuracy={shown[-1]}."
-        raise refusal(label, "have one column of accuracies for each task", got, fix)
+        fix = "Choose one with ", "columns", f": accuracy={shown[-1]}."
+        raise refusal(label, "have one column of accuracies for each task", got, *fix)
     return next(iter(whole.values()), {})
 
 

@@ -84,8 +84,10 @@ def twice(key: Key, old: CheckedRow, new: CheckedRow, layout: Layout, label: str
     of_method = layout.method is not None
     rule = f"{'method, ' * of_method}order{', seed and task' if of_task else ' and seed'}"
     got = f"{f'method {method}, ' * of_method}order {order}, seed {seed}{f', task {task}' * of_task}"
-    fix = "Drop one of them." if setting is None else f"Choose one with `where`: {setting}={before.get(setting, '')}."
-    return refusal(label, f"have one row for each {rule}", f"{got} {at(old.location)} and {at(new.location)}", fix)
+    fix = ["Drop one of them."]
+    if setting is not None:
+        fix = ["Choose one with ", "where", f": {setting}={before.get(setting, '')}."]
+    return refusal(label, f"have one row for each {rule}", f"{got} {at(old.location)} and {at(new.location)}", *fix)
 
 
 def varying(values: Mapping[str, Mapping[str, None]], layout: Layout, label: str) -> Iterator[str]:
@@ -96,8 +98,8 @@ def varying(values: Mapping[str, Mapping[str, None]], layout: Layout, label: str
             continue
         varied[column] = ", ".join(list(cells)[:MOST_NAMED]) + (", ..." if len(cells) > MOST_NAMED else "")
         if "kind" in values and "set" in values:  # an export: other settings are other experiments
-            fix = f"Choose one with `where`: {column}={next(iter(cells))}."
-            raise refusal(label, "hold one experiment", f"several with {column} {varied[column]}", fix)
+            fix = "Choose one with ", "where", f": {column}={next(iter(cells))}."
+            raise refusal(label, "hold one experiment", f"several with {column} {varied[column]}", *fix)
     # of a tracker's many columns most are measured, like losses
     settings = {column: shown for column, shown in varied.items() if not shown.endswith(", ...")}
     rest = len(varied) - len(settings)

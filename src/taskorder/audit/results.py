@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from taskorder.arguments import BadArgument
 from taskorder.audit.cells import is_blank, steps_of
 from taskorder.audit.columns import MOST_NAMED, Layout, layout_of, named_column, order_column, shown_columns
 from taskorder.audit.entries import (
@@ -61,7 +62,7 @@ class Results:
             if ">".join(tasks) in self.orders:
                 return self.orders.index(">".join(tasks))
         known = ", ".join(self.orders[:MOST_NAMED]) + (", ..." if len(self.orders) > MOST_NAMED else "")
-        raise ValueError(f"`{name}` must name an order of the results, got {order!r}. Orders: {known}.")
+        raise BadArgument(f"`{name}` must name an order of the results, got {order!r}. Orders: {known}.")
 
     @property
     def whole(self) -> Floats:
@@ -74,8 +75,8 @@ def only_method(methods: Mapping[str, Results], label: str) -> Results:
     if len(methods) > 1:
         shown = ", ".join(list(methods)[:MOST_NAMED])
         first = next(iter(methods))
-        fix = f"Compare them with `read_methods` and `audit_methods`, or choose one with `where`: method={first}."
-        raise refusal(label, "hold one method", f"{len(methods)}: {shown}", fix)
+        fix = "Compare them with `read_methods` and `audit_methods`, or choose one with ", "where", f": method={first}."
+        raise refusal(label, "hold one method", f"{len(methods)}: {shown}", *fix)
     return next(iter(methods.values()))
 
 
@@ -101,7 +102,7 @@ def methods_from_rows(
     for location, cells in kept:
         table.add(location, cells)
     if not table.entries:
-        raise ValueError(_nothing(where or {}, table.unfinished, label))
+        raise BadArgument(_nothing(where or {}, table.unfinished, label))
     return table.by_method()
 
 
@@ -249,7 +250,7 @@ def _with_layout(
     for name, value in where.items():
         column = named_column(name, first[1])
         if column is None:
-            raise ValueError(f"`where` must name a column, got {name!r}. Columns: {shown_columns(first[1])}.")
+            raise BadArgument(f"`where` must name a column, got {name!r}. Columns: {shown_columns(first[1])}.")
         chosen[column] = value
     kept = (row for row in itertools.chain([first], rows) if all(row[1][name] == chosen[name] for name in chosen))
     before: list[ResultRow] = []
@@ -258,7 +259,7 @@ def _with_layout(
         if row[1][order]:
             break
     if not before:
-        raise ValueError(_nothing(where, 0, label))
+        raise BadArgument(_nothing(where, 0, label))
     steps = steps_of(before[-1][1][order])
     return layout_of([*first[1]], steps, columns, label), itertools.chain(before, kept)
 

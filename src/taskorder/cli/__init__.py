@@ -11,8 +11,9 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
+from taskorder.arguments import BadArgument
 from taskorder.cli import audit, data, demo, explore, export, order, plan, report, run, simulate, solve, status
-from taskorder.cli.options import option_names, with_option_names
+from taskorder.cli.options import option_names
 from taskorder.cli.output import BAD_INPUT, INTERRUPTED, say, write
 
 EXAMPLES = """\
@@ -85,9 +86,8 @@ def run_parsed(make_parser: Callable[[], argparse.ArgumentParser], argv: Sequenc
     except ValueError as problem:
         if type(problem).__name__ == "LinAlgError":  # a numerical failure of ours, not bad input
             raise
-        words = {part for word in (sys.argv[1:] if argv is None else argv) for part in (word, word.partition("=")[2])}
-        names = {name: option for name, option in option_names(parser, args).items() if name not in words}
-        say(f"error: {with_option_names(str(problem), names)}")
+        text = problem.spelled(option_names(parser, args)) if isinstance(problem, BadArgument) else str(problem)
+        say(f"error: {text}")
         return BAD_INPUT
     except KeyboardInterrupt:
         say("interrupted before there was a result")

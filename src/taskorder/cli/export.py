@@ -87,7 +87,7 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     )
     with Store(args.store, create=False) as store, run_index(store, KIND) as runs:
         if not runs:
-            raise ValueError(f"`store` must hold finished runs of `taskorder run`, got none in {args.store}.")
+            raise ValueError(f"`STORE` must hold finished runs of `taskorder run`, got none in {args.store}.")
         entries = runs if args.task_set is None else _of_set(runs, args.task_set)
         count = len(entries)
         try:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -47,39 +45,18 @@ TABLE_OPTIONS = ("losses", "ratios", "accuracy")
 def option_names(parser: argparse.ArgumentParser, args: argparse.Namespace) -> dict[str, str]:
     """What the command in `args` calls each of its arguments, by `dest`: `--task-set`, or `DATA` without dashes.
 
-    The `dest` of an argument is the library's name of the parameter, so that messages of the library can be shown with
-    the names that the command line has for them.
+    The `dest` of an argument is the library's name of the parameter, so that a `BadArgument` can be shown with the
+    names that the command line has. Those in `args.left_out` have no say here: a file has these settings.
     """
+    left_out = getattr(args, "left_out", ())
     names: dict[str, str] = {}
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             chosen = getattr(args, action.dest)
             names |= option_names(action.choices[chosen], args)
-        else:
+        elif action.dest not in left_out:
             names[action.dest] = action.option_strings[-1] if action.option_strings else str(action.metavar)
     return names
-
-
-def with_option_names(message: str, names: Mapping[str, str]) -> str:
-    """A refusal, "`name` must RULE, got VALUE. FIX.", with the names of arguments for those of parameters.
-
-    Names are translated in the rule and in the fix of a message of this form. The value may quote
-    files, tasks and other programs, and stays as it is.
-
-    >>> names = {"first": "--first", "before": "--before"}
-    >>> with_option_names("`first` must not contradict `before`, got first `before` but A before `before`.", names)
-    '`--first` must not contradict `--before`, got first `before` but A before `before`.'
-    >>> with_option_names("run.toml: `first` must be a known key.", names)
-    'run.toml: `first` must be a known key.'
-    """
-    if not message.startswith("`"):
-        return message
-    rule, got, rest = message.partition(", got ")
-    value, stop, fix = rest.rpartition(". ")
-    if not stop:
-        value, fix = fix, ""
-    rule, fix = (re.sub(r"`(\w+)`", lambda name: f"`{names.get(name[1], name[1])}`", text) for text in (rule, fix))
-    return f"{rule}{got}{value}{stop}{fix}"
 
 
 def add_table(parser: argparse.ArgumentParser) -> None:
@@ -188,7 +165,7 @@ def retention_of(text: str | None) -> float | list[float] | dict[str, float] | N
     except ValueError:
         numbers = []
     if not numbers:
-        raise ValueError(f"`retention` must be a number in [0, 1], one a task, or A=0.1,B=0.3, got {text!r}.")
+        raise ValueError(f"`--retention` must be a number in [0, 1], one a task, or A=0.1,B=0.3, got {text!r}.")
     return numbers[0] if len(numbers) == 1 else numbers
 
 

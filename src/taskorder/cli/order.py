@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from taskorder.arguments import BadArgument
 from taskorder.cli.output import CANNOT_WRITE, output_file, say
 from taskorder.files import whole_file
 
@@ -99,17 +100,19 @@ def _read(args: argparse.Namespace) -> PortableOrder:
     except (ValueError, RecursionError) as problem:
         raise ValueError(f"`{args.file}` must be a plan or an order in JSON, got a parse error: {problem}.") from None
     if isinstance(document, dict) and "schema" in document:
-        for option in ("class_groups", "class_names", "num_classes", "training_seeds"):
+        given = ("class_groups", "class_names", "num_classes", "training_seeds")
+        for option in given:
             if getattr(args, option) is not None:
-                raise ValueError(
+                raise BadArgument(
                     f"`{option}` must come with a plan, got an order.json, which has its own. Leave it out."
                 )
+        args.left_out = given
         return PortableOrder.from_json(text)
     if not isinstance(document, dict) or "error_path" not in document:
         raise ValueError(f"`{args.file}` must be a plan (taskorder solve --json) or an order.json, got other JSON.")
     for option in ("class_names", "num_classes"):
         if args.class_groups is None and getattr(args, option) is not None:
-            raise ValueError(f"`{option}` must come with --classes, got none.")
+            raise BadArgument(f"`{option}` must come with --classes, got none.")
     return PortableOrder.from_plan(
         Plan.from_json(text),
         class_groups=() if args.class_groups is None else _classes(args.class_groups),

@@ -247,6 +247,7 @@ def _refuse(args: argparse.Namespace, kind: str, *options: str) -> None:
             said = repr(given[0]) if isinstance(given, list) else repr(given)
             fix = " Choose a task set with --task-set." if (kind, key) == (STORE, "where") else ""
             raise ValueError(f"`{args.names[key]}` must be left out for {kind}, got {said}.{fix}")
+    args.left_out = options
 
 
 def _title(name: str, num_tasks: int) -> str:

@@ -9,6 +9,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from taskorder.arguments import BadArgument
+
 if TYPE_CHECKING:
     from taskorder.datasets.dataset import Dataset
 
@@ -60,7 +62,7 @@ def load(name_or_path: str | os.PathLike[str], folder: str | os.PathLike[str] | 
         from taskorder.datasets.features import read_feature_table
 
         return read_feature_table(path)
-    raise ValueError(
+    raise BadArgument(
         f"`name_or_path` must be one of {', '.join(SOURCES)}, a folder of images, or a file that ends in "
         f".npz, .csv or .tsv, got {os.fspath(name_or_path)!r}."
     )

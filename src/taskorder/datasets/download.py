@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
+from taskorder.arguments import BadArgument
 from taskorder.tables.input_files import printable
 
 DownloadProgress = Callable[[int, int | None], None]
@@ -91,9 +92,10 @@ def download(
 def no_room(folder: Path, problem: OSError) -> ValueError:
     """The refusal for a folder that cannot be written."""
     reason = problem.strerror or type(problem).__name__
-    return ValueError(
-        f"`{printable(folder)}` must be a folder with room to write, got: {reason}. "
-        "Make room, or choose another `folder`; TASKORDER_DATA names the usual one."
+    return BadArgument(
+        f"`{printable(folder)}` must be a folder with room to write, got: {reason}. Make room, or choose another ",
+        "folder",
+        "; TASKORDER_DATA names the usual one.",
     )
 
 

@@ -14,6 +14,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from taskorder.arguments import BadArgument
+
 if TYPE_CHECKING:
     from taskorder.datasets.dataset import Dataset
 
@@ -126,7 +128,7 @@ SOURCES = {
 def source_named(name: str) -> Source:
     """The source, or a refusal that lists the valid names."""
     if name not in SOURCES:
-        raise ValueError(f"`name` must be one of {', '.join(SOURCES)}, got {name[:60]!r}.")
+        raise BadArgument(f"`name` must be one of {', '.join(SOURCES)}, got {name[:60]!r}.")
     return SOURCES[name]
 
 

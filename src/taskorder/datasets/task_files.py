@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from taskorder.arguments import BadArgument
 from taskorder.datasets import load
 from taskorder.datasets.dataset import Dataset
 from taskorder.datasets.features import column_names, read_feature_tables
@@ -80,8 +81,8 @@ def read_tasks(paths: Sequence[str | Path], spec: TaskSpec = TaskSpec()) -> Task
         if twice is not None:
             raise ValueError(f"`DATA` must be files of different names, got {twice!r} more than once. Rename one.")
         if spec != TaskSpec():
-            raise ValueError(
-                f"`tasks` and `column` must be left out with several files, got {len(paths)}: each is a task."
+            raise BadArgument(
+                "`tasks` and ", "column", f" must be left out with several files, got {len(paths)}: each is a task."
             )
         tasks = [_whole(load(path), Path(path).stem) for path in paths]
         _same_columns([Path(path) for path in paths])
@@ -91,7 +92,7 @@ def read_tasks(paths: Sequence[str | Path], spec: TaskSpec = TaskSpec()) -> Task
         data = load(paths[0])
         tasks, groups, class_names = *_by_classes(data, spec), tuple(data.class_names)
     if len(tasks) < 2:
-        raise ValueError(f"`tasks` must be at least two, got {len(tasks)}: there is nothing to order.")
+        raise BadArgument(f"`tasks` must be at least two, got {len(tasks)}: there is nothing to order.")
     notes = _left_out(groups, class_names, spec)
     align(tasks)  # what cannot be learned by one network is refused before anything is done to it
     if any(set(a.own_classes).isdisjoint(b.own_classes) for a, b in itertools.combinations(tasks, 2)):
@@ -134,9 +135,13 @@ def _by_classes(data: Dataset, spec: TaskSpec) -> tuple[list[Task], list[tuple[i
     if not groups:
         size = spec.classes_per_task
         if size < 2 or data.num_classes < 2 * size:
-            raise ValueError(
+            raise BadArgument(
                 f"`classes_per_task` must give at least two tasks of two classes, got {size} of {data.num_classes} "
-                "classes. List the `tasks`, or name the `column` that tells them apart."
+                "classes. List the ",
+                "tasks",
+                ", or name the ",
+                "column",
+                " that tells them apart.",
             )
         cut = [data.class_names[begin : begin + size] for begin in range(0, data.num_classes - size + 1, size)]
         groups = {"-".join(group): group for group in cut}
@@ -144,11 +149,11 @@ def _by_classes(data: Dataset, spec: TaskSpec) -> tuple[list[Task], list[tuple[i
     for name, group in groups.items():
         if len(set(group)) < max(2, len(group)):
             got = ", ".join(map(repr, group)) or "none"
-            raise ValueError(f"`tasks` must give task {name!r} two different classes or more, got {got}.")
+            raise BadArgument(f"`tasks` must give task {name!r} two different classes or more, got {got}.")
         for class_name in group:
             if class_name not in data.class_names:
                 known = ", ".join(data.class_names[:12])
-                raise ValueError(
+                raise BadArgument(
                     f"`tasks` must list classes of {data.name} ({known}), got {class_name!r} in task {name!r}."
                 )
         class_ids = [data.class_names.index(class_name) for class_name in group]
@@ -163,7 +168,7 @@ def _by_classes(data: Dataset, spec: TaskSpec) -> tuple[list[Task], list[tuple[i
 def _by_column(path: Path, column: str) -> list[Task]:
     """One task for each value of a column; the rest of the table is read as any other."""
     if path.suffix.lower() not in (".csv", ".tsv"):
-        raise ValueError(f"`column` must come with a CSV or TSV file, got {path}.")
+        raise BadArgument(f"`column` must come with a CSV or TSV file, got {path}.")
     return [_whole(data, value) for value, data in read_feature_tables(path, column).items()]
 
 

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from taskorder.arguments import BadArgument
 from taskorder.checks import Floats, Ints
 from taskorder.engine.evaluate import evaluate
 from taskorder.engine.nets import Net
@@ -174,7 +175,7 @@ def _grow(run: _Walk, branches: list[Branch], state: State) -> None:
 def _num_steps(run: _Walk, branch: Branch) -> int:
     count = int(run.counts[run.curricula[branch.curriculum].tasks[branch.prefix[-1]]])
     if count < run.recipe.batch_size:
-        raise ValueError(f"`batch_size` must be at most the {count} examples of the smallest task.")
+        raise BadArgument(f"`batch_size` must be at most the {count} examples of the smallest task.")
     return count // run.recipe.batch_size
 
 

@@ -9,6 +9,7 @@ from types import FrameType
 
 import uvicorn
 
+from taskorder.arguments import BadArgument
 from taskorder.explorer.app import create_app
 from taskorder.explorer.plans import Payload
 from taskorder.explorer.searches import Searches
@@ -59,12 +60,12 @@ def address_of(listening: socket.socket, token: str) -> str:
 def listen(port: int) -> socket.socket:
     """A listening socket on loopback; port 0 takes any that is free."""
     if not 0 <= port <= 65535:
-        raise ValueError(f"`port` must be from 0 to 65535, got {port}.")
+        raise BadArgument(f"`port` must be from 0 to 65535, got {port}.")
     try:
         return socket.create_server((ADDRESS, port))
     except OSError as problem:
         reason = problem.strerror or str(problem)
-        raise ValueError(
+        raise BadArgument(
             f"`port` must be free to listen on, got {port}: {reason}. Choose another, or 0 for any free one."
         ) from None
 

@@ -10,6 +10,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
+from taskorder.arguments import BadArgument
 from taskorder.checks import positive_count
 from taskorder.learners.protocol import Learner
 from taskorder.task import Task
@@ -43,7 +44,7 @@ def named_learner(learner: str, tasks: Sequence[Task], *, epochs: int = 5, batch
         from taskorder.learners.torch import TorchLearner
 
         return TorchLearner(_factory(*rest.split(":")), epochs=epochs, batch_size=batch_size or 32)
-    raise ValueError(f"`learner` must be {FORMS}, got {learner!r}.")
+    raise BadArgument(f"`learner` must be {FORMS}, got {learner!r}.")
 
 
 def keep_compiled_for(name: str) -> None:
@@ -64,7 +65,7 @@ def _network(kind: str, task: Task, epochs: int, batch_size: int) -> Learner:
 
     shape = task.inputs.shape[1:]
     if kind == "cnn" and len(shape) != 3:
-        raise ValueError(f"`learner` must be mlp for inputs that are no images, got cnn for {shape}.")
+        raise BadArgument(f"`learner` must be mlp for inputs that are no images, got cnn for {shape}.")
     return JaxLearner((mlp if kind == "mlp" else cnn)(shape, len(task.classes)), Recipe(epochs, batch_size))
 
 
@@ -80,7 +81,7 @@ def _estimator(text: str, batch_size: int | None) -> Any:
         if call.args or len(settings) < len(call.keywords):
             raise ValueError("settings without a name")
     except (SyntaxError, ValueError) as problem:
-        raise ValueError(f"`learner` must be like sklearn:SGDClassifier(alpha=1), got {text!r}: {problem}.") from None
+        raise BadArgument(f"`learner` must be like sklearn:SGDClassifier(alpha=1), got {text!r}: {problem}.") from None
     for module in SKLEARN:
         estimator = getattr(import_module(f"sklearn.{module}"), name, None) if name else None
         if isinstance(estimator, type):
@@ -89,8 +90,8 @@ def _estimator(text: str, batch_size: int | None) -> Any:
             try:
                 return estimator(**settings)
             except TypeError as problem:
-                raise ValueError(f"`learner` must have settings that {name} knows, got: {problem}.") from None
-    raise ValueError(f"`learner` must name a class of scikit-learn's {', '.join(SKLEARN)}, got {text!r}.")
+                raise BadArgument(f"`learner` must have settings that {name} knows, got: {problem}.") from None
+    raise BadArgument(f"`learner` must name a class of scikit-learn's {', '.join(SKLEARN)}, got {text!r}.")
 
 
 def _plain(setting: ast.keyword) -> Any:
@@ -110,6 +111,6 @@ def _factory(module: str, name: str) -> Any:
     try:
         return getattr(import_module(module), name)
     except ImportError as problem:
-        raise ValueError(f"`learner` must name a module that can be imported, got {module!r}: {problem}.") from None
+        raise BadArgument(f"`learner` must name a module that can be imported, got {module!r}: {problem}.") from None
     except AttributeError:
-        raise ValueError(f"`learner` must name a function of {module}, got {name!r}.") from None
+        raise BadArgument(f"`learner` must name a function of {module}, got {name!r}.") from None

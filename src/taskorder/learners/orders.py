@@ -15,6 +15,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from taskorder.arguments import BadArgument
 from taskorder.checks import Floats, seed_number, visit_order
 from taskorder.learners.protocol import Learner, Model, Score, copied, described, score
 from taskorder.prefixes import Prefix, PrefixTree
@@ -26,7 +27,7 @@ FitReport = Callable[[int, int], object]
 """Called after every fit with the number done and the number of all."""
 
 
-class LearnerError(ValueError):
+class LearnerError(BadArgument):
     """A learner raised, or gave a loss that is not a number; the message names the task, the seed and the fit.
 
     Examples

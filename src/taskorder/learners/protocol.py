@@ -25,6 +25,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from taskorder.arguments import BadArgument
 from taskorder.checks import Floats, Ints
 from taskorder.task import Task
 
@@ -162,7 +163,7 @@ def is_learner(learner: Any) -> None:
     """Refuse what is no learner, before anything is done: an estimator or a module as it is, a class."""
     if isinstance(learner, type) or not hasattr(learner, "make"):
         kind = f"the class {learner.__name__}" if isinstance(learner, type) else type(learner).__name__
-        raise ValueError(
+        raise BadArgument(
             f"`learner` must have make, fit and loss, got {kind}. Wrap what you have: SklearnLearner(estimator), "
             "TorchLearner(module_factory), CallableLearner(answer), or see taskorder/learners/protocol.py."
         )
@@ -176,9 +177,9 @@ def described(learner: Learner) -> str:
         raise
     except Exception as problem:
         reason = " ".join(f"{type(problem).__name__}: {problem}".split())
-        raise ValueError(f"`learner` must say what it is, got {reason}. Mend what makes its model.") from problem
+        raise BadArgument(f"`learner` must say what it is, got {reason}. Mend what makes its model.") from problem
     if re.search(r" at 0x[0-9a-f]+", text):
-        raise ValueError(
+        raise BadArgument(
             f"`learner` must say what it is, to be used with a store, got {text}. "
             "Give it a method describe() that returns a text with all its settings."
         )
@@ -203,7 +204,7 @@ def same_classes(known: tuple[Hashable, ...], task: Task) -> tuple[Hashable, ...
 def enough_outputs(outputs: int, task: Task) -> None:
     """Refuse a network with fewer outputs than there are classes."""
     if outputs < len(task.classes):
-        raise ValueError(
+        raise BadArgument(
             f"`learner` must have an output for each of the {len(task.classes)} classes of all tasks, got {outputs}. "
             "Make the network wider, or share labels between tasks: share_labels(tasks)."
         )

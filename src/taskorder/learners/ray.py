@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from taskorder.arguments import BadArgument
 from taskorder.learners.orders import ModelFailed
 from taskorder.learners.protocol import Learner, Model, Score, described, score
 from taskorder.runs.cluster import TRIES, Packed, Share, WorkerLost, cancel, load_once, pack, unpack_value
@@ -46,12 +47,12 @@ class RayLearner:
         self.share = share or Share()
         self._ray = need_ray()
         if not self._ray.is_initialized():
-            raise ValueError("`learner` must be made on a Ray cluster, got none. Write: with connected(): plan(...)")
+            raise BadArgument("`learner` must be made on a Ray cluster, got none. Write: with connected(): plan(...)")
         try:
             packed = pack(learner)
             unpack_value(packed)  # some things fail only here, which would be in a worker
         except Exception as problem:
-            raise ValueError(
+            raise BadArgument(
                 f"`learner` must be one that can be pickled, got {type(learner).__name__}: {error_text(problem)}. "
                 "Keep what cannot in a module that the workers import, or make it in `make`."
             ) from None

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from taskorder.arguments import BadArgument
 from taskorder.checks import Floats, output_similarity, positive_count, positive_semidefinite, seed_number
 from taskorder.theory.closed_form import output_factor, unit_diagonal_similarity
 
@@ -42,12 +43,12 @@ class Sizes:
         for name in ("num_latent", "num_inputs", "num_outputs"):
             size = positive_count(getattr(self, name), name)
             if size > MAX_SIZE:
-                raise ValueError(f"`{name}` must be at most {MAX_SIZE:,}, got {size:,}.")
+                raise BadArgument(f"`{name}` must be at most {MAX_SIZE:,}, got {size:,}.")
             object.__setattr__(self, name, size)  # a number of numpy would not go into JSON
         if self.num_latent > MAX_OUTPUTS:
-            raise ValueError(f"`num_latent` must be at most {MAX_OUTPUTS:,}, got {self.num_latent:,}.")
+            raise BadArgument(f"`num_latent` must be at most {MAX_OUTPUTS:,}, got {self.num_latent:,}.")
         if self.num_latent * self.num_outputs > MAX_OUTPUTS:
-            raise ValueError(
+            raise BadArgument(
                 f"`num_outputs` must be at most {MAX_OUTPUTS // self.num_latent:,} with {self.num_latent} latent "
                 f"factors, got {self.num_outputs:,}."
             )

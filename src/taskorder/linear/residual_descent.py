@@ -15,6 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike
 
+from taskorder.arguments import BadArgument
 from taskorder.checks import Floats
 from taskorder.linear.random_tasks import LinearTasks
 
@@ -111,7 +112,7 @@ def _spectrum(gram: Floats, learning_rate: float | None) -> tuple[Floats, Floats
     """Eigenvalues, at least 0, and eigenvectors of one task's Gram block; refuses a learning rate that diverges."""
     lam, V = np.linalg.eigh(gram)
     if learning_rate is not None and not 0 < learning_rate * lam[-1] < 2:
-        raise ValueError(
+        raise BadArgument(
             f"`learning_rate` must be positive and less than {2 / lam[-1]:.3g} for these sizes, got {learning_rate:g}: "
             "gradient descent would diverge."
         )

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from taskorder.arguments import BadArgument
 from taskorder.checks import Floats, positive_count, seed_number, task_index, task_names, to_float
 from taskorder.linear.random_tasks import Sizes, sample_tasks
 from taskorder.linear.residual_descent import CHUNK_BYTES, boundary_errors
@@ -76,7 +77,7 @@ def workers_for(jobs: Sequence[Job], sizes: Sizes) -> int:
     side = max((len(job.similarity) * sizes.num_latent for job in jobs), default=0)
     if side > MAX_SIDE:
         most = MAX_SIDE // max(len(job.similarity) for job in jobs)
-        raise ValueError(
+        raise BadArgument(
             f"`num_latent` times the number of tasks must be at most {MAX_SIDE:,}, got {side:,}. "
             f"Use at most {most} latent factors."
         )
@@ -146,7 +147,7 @@ def simulate(
     all_names, first_seed = task_names(names, len(C)), seed_number(seed)
     visits = [task_index(task, all_names, "order") for task in order]
     if not visits:
-        raise ValueError("`order` must name at least one task, got none.")
+        raise BadArgument("`order` must name at least one task, got none.")
     count = positive_count(num_seeds, "num_seeds")
     rate = 0.0 if steps is None else _learning_rate(learning_rate, sizes)
     closed = task_errors(C, visits, Co)
@@ -209,7 +210,7 @@ def _learning_rate(value: float, sizes: Sizes) -> float:
     """A rate at which descent converges in the limit of the theory."""
     rate = to_float(value)
     if not 0 < rate < 2 * sizes.load:
-        raise ValueError(
+        raise BadArgument(
             f"`learning_rate` must be above 0 and below 2 N_s / N_x = {2 * sizes.load:.3g}, got {value!r}: "
             "gradient descent would diverge."
         )

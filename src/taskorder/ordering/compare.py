@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from taskorder import checks
+from taskorder.arguments import BadArgument
 from taskorder.checks import Floats, Ints
 from taskorder.constraints import TaskName
 from taskorder.ordering.clock import Clock, Watch
@@ -89,7 +90,7 @@ def compare(
     """
     count = checks.whole(num_random)
     if count is None or count < 2:
-        raise ValueError(f"`num_random` must be an integer of at least 2, got {num_random!r}.")
+        raise BadArgument(f"`num_random` must be an integer of at least 2, got {num_random!r}.")
     others = [float(checked_retention(other, 1)[0]) for other in retentions]
     inputs = solver_input(
         table, retention=retention, objective=objective, kind=kind, start=start, output=output, weights=weights,

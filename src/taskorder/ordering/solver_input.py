@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from taskorder import checks
+from taskorder.arguments import BadArgument
 from taskorder.checks import MAX_TASKS, Floats
 from taskorder.constraints import Constraints
 from taskorder.ordering.law_problem import LawProblem
@@ -168,9 +169,9 @@ def solver_input(
     """
     given = _few_tasks(checks.square_matrix(table, "table"), "table")
     if objective not in (None, *OBJECTIVES):
-        raise ValueError(f"`objective` must be one of {', '.join(OBJECTIVES)}, got {objective!r}.")
+        raise BadArgument(f"`objective` must be one of {', '.join(OBJECTIVES)}, got {objective!r}.")
     if kind not in (None, *CONTENTS):
-        raise ValueError(f"`kind` must be one of {', '.join(CONTENTS)}, got {kind!r}.")
+        raise BadArgument(f"`kind` must be one of {', '.join(CONTENTS)}, got {kind!r}.")
     told = kind is not None
     kind = kind or kind_of(given)
     checked = Constraints.of(len(given), **constraints)
@@ -186,7 +187,7 @@ def solver_input(
         _check_theory(given, kind, start)
         return SolverInput(checked_table(given, output, repair=repair), checked, seed, None, options)
     if output is not None:
-        raise ValueError(
+        raise BadArgument(
             f"`output` must be left out with a retention of {d.min():g}, got one: an output similarity belongs to the "
             "paper's theory. Use retention=1, or leave it out."
         )
@@ -249,7 +250,7 @@ def _check_theory(given: Floats, kind: str, start: object) -> None:
         return
     if checks.asymmetry(given) <= LARGEST_ASYMMETRY:
         checks.unit_diagonal(given, "table")
-    raise ValueError(
+    raise BadArgument(
         f"`retention` must be below 1 for a transfer table, got 1 with |S - S.T| up to {checks.asymmetry(given):.3g}. "
         "The paper's theory needs a symmetric similarity: pass (S + S.T) / 2, or a retention below 1."
     )
@@ -268,7 +269,7 @@ def _knowledge(given: Floats, kind: str, repair: bool, told: bool) -> tuple[Floa
             checks.positive_semidefinite(symmetric)
         return knowledge_from_similarity(symmetric), "knowledge 1 - (1 - rho)^2 from a similarity rho"
     if not repair:
-        raise ValueError("`repair` must be left out with a transfer table, got False: nothing is repaired there.")
+        raise BadArgument("`repair` must be left out with a transfer table, got False: nothing is repaired there.")
     if given.max() > 1 + checks.SYMMETRY_TOLERANCE:
         row, column = np.unravel_index(given.argmax(), given.shape)
         raise ValueError(
@@ -292,7 +293,7 @@ def _plain_retention(d: Floats) -> Any:
 
 def _few_tasks(table: Floats, name: str) -> Floats:
     if len(table) > MAX_TASKS:
-        raise ValueError(
+        raise BadArgument(
             f"`{name}` must have at most {MAX_TASKS} tasks, got {len(table)}. Merge near-identical tasks first."
         )
     return table

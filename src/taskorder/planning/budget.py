@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from taskorder.arguments import BadArgument
 from taskorder.checks import positive_count
 from taskorder.learners.orders import FitReport
 
@@ -47,7 +48,7 @@ def budget_of(value: int | str | Budget | None) -> Budget:
     except ValueError:
         number = math.nan
     if parts is None or not 0 < number < math.inf or (not parts[2] and not number.is_integer()):
-        raise ValueError(
+        raise BadArgument(
             "`budget` must be a number of fits like 200, a time like 30s, 5min or 1h, a share of one training run like "
             f"'0.25 runs', or examples like '5000 examples', got {value!r}."
         )

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from taskorder.arguments import BadArgument
 from taskorder.checks import Floats, Ints, positive_count
 from taskorder.learners.orders import FitReport, learn_orders
 from taskorder.learners.protocol import Learner, Score, is_learner
@@ -107,7 +108,7 @@ class TransferLosses:
 
         losses, chance = table("loss"), table("chance")
         if losses is None or chance is None:
-            raise ValueError("`learner` must know the loss with shuffled labels, got None. Give it a method chance().")
+            raise BadArgument("`learner` must know the loss with shuffled labels, got None. Give it a method chance().")
         examples = None
         if all(score.examples is not None for seed in rows for row in seed for score in row):
             columns = range(len(names))
@@ -185,7 +186,7 @@ def measure_transfer(
     notes = label_notes(aligned)
     chosen = tuple(seeds if isinstance(seeds, Sequence) else range(positive_count(seeds, "seeds")))
     if not chosen:
-        raise ValueError("`seeds` must hold at least one seed, got none.")
+        raise BadArgument("`seeds` must hold at least one seed, got none.")
     with nullcontext() if store is None else Store(store) as open_store:
         singles = [(task,) for task in range(len(aligned))]
         scores = learn_orders(learner, aligned, singles, chosen, store=open_store, report=report, examples=True)

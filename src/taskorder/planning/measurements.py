@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from taskorder.arguments import BadArgument
 from taskorder.checks import Floats, Ints
 from taskorder.learners.protocol import Score
 from taskorder.prefixes import Prefix
@@ -58,7 +59,7 @@ class Measurements:
 
         losses, chance = table("loss"), table("chance")
         if losses is None or chance is None:
-            raise ValueError("`learner` must know the loss with shuffled labels, got None. Give it a method chance().")
+            raise BadArgument("`learner` must know the loss with shuffled labels, got None. Give it a method chance().")
         examples = None
         if all(score.examples is not None for of_seed in rows for row in of_seed for score in row):
             tasks = range(losses.shape[2])

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from taskorder.arguments import BadArgument
 from taskorder.checks import Floats
 from taskorder.learners.orders import FitReport, learn_orders
 from taskorder.learners.protocol import Learner, Model, Score, copied, score
@@ -97,6 +98,6 @@ def affordable(num_tasks: int, seeds: tuple[int, ...], fits: int | None) -> tupl
     if fits is None:
         return every, seeds
     if fits < P:
-        raise ValueError(f"`budget` must allow one fit for each of the {P} tasks, got {fits}. Take a larger one.")
+        raise BadArgument(f"`budget` must allow one fit for each of the {P} tasks, got {fits}. Take a larger one.")
     count = max(1, min(len(seeds), fits // (P + min(PAIRS_A_TASK * P, len(every)))))
     return every[: fits // count - P], seeds[:count]

@@ -15,6 +15,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from taskorder.arguments import BadArgument
 from taskorder.checks import Ints, seed_number, to_float, whole
 from taskorder.stratified import stratified_counts, stratified_rows
 from taskorder.task import Task, align
@@ -73,7 +74,7 @@ def checked_size(size: float) -> bool:
     """Whether the size of a pilot is a number of examples; False for a share of them."""
     counted = whole(size) is not None
     if not (to_float(size) >= 1 if counted else 0 < to_float(size) <= 1):
-        raise ValueError(
+        raise BadArgument(
             f"`pilot` must be a share above 0 and up to 1.0 or a whole number of examples a task, got {size!r}."
         )
     return counted
@@ -89,7 +90,7 @@ def _sampled_rows(task: Task, number: int | None, share: float, rng: np.random.G
     elif number >= k:
         total, least = min(number, n), 1
     else:
-        raise ValueError(
+        raise BadArgument(
             f"`pilot` must give task {task.name!r} at least one example of each of its {k} classes, "
             f"got {number} of its {n} examples. Take {k} or more, or a share."
         )

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from taskorder.arguments import BadArgument
 from taskorder.checks import Floats, positive_count, seed_number, whole
 from taskorder.constraints import Constraints, TaskName
 from taskorder.learners.orders import FitReport
@@ -206,7 +207,7 @@ def run_pilot(
     """
     clock = time.perf_counter()
     if rule not in (AUTO, *RULES):
-        raise ValueError(f"`rule` must be one of {', '.join((AUTO, *RULES))}, got {rule!r}.")
+        raise BadArgument(f"`rule` must be one of {', '.join((AUTO, *RULES))}, got {rule!r}.")
     is_learner(learner)
     resamples, drawn_with = whole(draws), seed_number(sample_seed)
     if resamples is None or resamples < 0:
@@ -217,14 +218,14 @@ def run_pilot(
         len(names), names=names, learned=learned, before=before, first=first, last=last, weights=weights
     )
     if not constraints.num_open:
-        raise ValueError("`learned` must leave at least one task to order, got all of them.")
+        raise BadArgument("`learned` must leave at least one task to order, got all of them.")
     if constraints.weights is not None and rule in RULES_WITHOUT_WEIGHTS:
-        raise ValueError(
+        raise BadArgument(
             f"`weights` must be left out with rule '{rule}', which ranks by similarity alone. "
             f"Use rule '{AUTO}' or 'optimal'."
         )
     if model is not None and not constraints.learned:
-        raise ValueError("`learned` must name the tasks that `model` has learned, got none.")
+        raise BadArgument("`learned` must name the tasks that `model` has learned, got none.")
     if retention is not None:
         checked_retention(retention, len(names), names)
     checked_size(pilot)  # before a store is made

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from taskorder.arguments import BadArgument
 from taskorder.checks import Floats
 from taskorder.learners.orders import FitReport, learn_orders
 from taskorder.learners.protocol import Learner
@@ -163,7 +164,7 @@ def first_size(available: Sequence[int] | np.ndarray, counts: Sequence[int], bud
         return float(np.minimum(size, most).sum() + sum(rounds))
 
     if cost(2) > budget:
-        raise ValueError(
+        raise BadArgument(
             f"`budget` must be enough for a race of {len(most)} tasks, at least {cost(2):.0f} examples, "
             f"got {budget:.0f}. Take a larger one, or a number of fits."
         )

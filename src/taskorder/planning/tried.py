@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from taskorder.arguments import BadArgument
 from taskorder.checks import Floats, counted
 from taskorder.constraints import Constraints
 from taskorder.learners.orders import FitReport
@@ -92,7 +93,7 @@ def _raced(
     report: FitReport | None,
 ) -> Tried:
     if not tasks[0].has_data:
-        raise ValueError("`budget` must be fits or a time for tasks without data, got examples. Take 200 or '30s'.")
+        raise BadArgument("`budget` must be fits or a time for tasks without data, got examples. Take 200 or '30s'.")
     sizes = _sizes(tasks)
     total = float(sizes.sum())
     examples = budget.examples if budget.examples is not None else (budget.runs or 0.0) * total

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from taskorder.arguments import BadArgument
 from taskorder.checks import Floats, Ints
 from taskorder.metrics import metrics
 from taskorder.ordering.clock import Watch
@@ -113,14 +114,14 @@ def run_numbers(
     with run_index(store, RUNS) as runs:
         num_runs = len(runs)
         if not num_runs:
-            raise ValueError(f"`store` must hold finished runs of `taskorder run`, got none in {store.path}.")
+            raise BadArgument(f"`store` must hold finished runs of `taskorder run`, got none in {store.path}.")
         low, high = runs.set_range()
         chosen = low if task_set is None else task_set
         entries = runs.of_set(chosen) if low <= chosen <= high else []
     if not entries:
-        raise ValueError(f"`task_set` must name a finished task set, got {chosen}. Sets: {low} to {high}.")
+        raise BadArgument(f"`task_set` must name a finished task set, got {chosen}. Sets: {low} to {high}.")
     if len(set(map(config_key, entries))) > 1:
-        raise ValueError(
+        raise BadArgument(
             f"`store` must hold one config for a task set, got several for set {chosen}. "
             "Use a store of its own for each."
         )

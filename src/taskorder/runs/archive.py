@@ -17,6 +17,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from taskorder.arguments import BadArgument
 from taskorder.files import whole_file
 from taskorder.runs.index import RunIndex, run_index
 from taskorder.runs.results import SCORES, misfit, run_result
@@ -71,14 +72,14 @@ def _alike(runs: RunIndex) -> Entry:
     """The first run; an error where others differ from it in what the archive states once."""
     first = next(iter(runs), None)
     if first is None:
-        raise ValueError("`store` must hold finished runs of `taskorder run`, got none.")
+        raise BadArgument("`store` must hold finished runs of `taskorder run`, got none.")
     shared: dict[str, Callable[[Entry], Any]] = {
         "config": _settings, "data": attrgetter("inputs"), "device": attrgetter("device"),
     }  # fmt: skip
     different = {name for entry in runs for name, of in shared.items() if of(entry) != of(first)}
     for name in shared:
         if name in different:
-            raise ValueError(f"`store` must hold runs of one {name}, got several. Use a store of its own for each.")
+            raise BadArgument(f"`store` must hold runs of one {name}, got several. Use a store of its own for each.")
     return first
 
 

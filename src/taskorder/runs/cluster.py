@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from taskorder.arguments import BadArgument
 from taskorder.runs.head import REACHED_SECONDS, Head, first_line, need_ray, reach
 
 LOCAL = "local"
@@ -58,9 +59,9 @@ class Share:
 
     def __post_init__(self) -> None:
         if not 0 < self.cpus < math.inf:
-            raise ValueError(f"`cpus` must be above 0, got {self.cpus}.")
+            raise BadArgument(f"`cpus` must be above 0, got {self.cpus}.")
         if not 0 <= self.gpus < math.inf or (self.gpus > 1 and self.gpus % 1):
-            raise ValueError(f"`gpus` must be a share of one like 0.5 or a whole number, got {self.gpus}.")
+            raise BadArgument(f"`gpus` must be a share of one like 0.5 or a whole number, got {self.gpus}.")
 
     def workers(self) -> int:
         """The number of workers for which the cluster has room now."""
@@ -99,7 +100,7 @@ def connected(
         yield
         return
     if address.startswith("ray://") and find_spec("grpc") is None:
-        raise ValueError(
+        raise BadArgument(
             f"`address` must be local, auto or HOST:PORT without the client of Ray, got {address}. "
             'Install it with: pip install "ray[client]".'
         )
@@ -124,12 +125,14 @@ def connected(
             if NO_ANSWER in reason
             else "Start one with: ray start --head; or leave the address out for one on this machine."
         )
-        raise ValueError(f"`address` must lead to a Ray cluster that runs, got {address} ({reason}). {fix}") from None
+        raise BadArgument(f"`address` must lead to a Ray cluster that runs, got {address} ({reason}). {fix}") from None
     try:
         if address == LOCAL and share is not None and share.workers() == 0:
-            raise ValueError(
-                "`cpus` and `gpus` must fit this machine, "
-                f"got {share.cpus:g} CPUs and {share.gpus:g} GPUs for each worker. Ask for less."
+            raise BadArgument(
+                "`cpus` and ",
+                "gpus",
+                " must fit this machine, "
+                f"got {share.cpus:g} CPUs and {share.gpus:g} GPUs for each worker. Ask for less.",
             )
         yield
     finally:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from taskorder.arguments import BadArgument
 from taskorder.checks import to_float
 
 NETS = ("mlp", "cnn")
@@ -101,13 +102,13 @@ def read_config(path: str | Path) -> Config:
             raise ValueError(f"it has more than {MAX_BYTES} bytes")
         values = tomllib.loads(text.decode("utf-8-sig"))
     except FileNotFoundError:
-        raise ValueError(f"`config` must be an existing TOML file, got no such file: {path}.") from None
+        raise BadArgument(f"`config` must be an existing TOML file, got no such file: {path}.") from None
     except OSError as problem:
-        raise ValueError(f"`config` must be readable, got {path}: {problem.strerror}.") from None
+        raise BadArgument(f"`config` must be readable, got {path}: {problem.strerror}.") from None
     except (ValueError, RecursionError) as problem:  # tomllib's errors, and bytes that are no text
-        raise ValueError(f"`config` must be a TOML file, got {path}: {problem}.") from None
+        raise BadArgument(f"`config` must be a TOML file, got {path}: {problem}.") from None
     if not values:  # a file that was never saved would train the defaults
-        raise ValueError(f"`config` must say what to run, got no key in {path}. Start from examples/quick.toml.")
+        raise BadArgument(f"`config` must say what to run, got no key in {path}. Start from examples/quick.toml.")
     try:
         return config_of(values)
     except ValueError as problem:

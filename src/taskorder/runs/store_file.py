@@ -15,6 +15,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from taskorder.arguments import BadArgument
+
 VERSION = 2
 """Version of the file, in its `user_version`; stores of version 1 wrote no number."""
 FIRST = """
@@ -35,7 +37,7 @@ WAIT_SECONDS = 60.0
 """How long a process waits for another one that writes."""
 
 
-class StoreError(ValueError):
+class StoreError(BadArgument):
     """The file cannot be read or written; finished runs in it are untouched."""
 
 
@@ -49,7 +51,7 @@ class StoreFile:
         try:
             if self.path is not None:
                 if not create and not self.path.exists():
-                    raise ValueError(
+                    raise BadArgument(
                         f"`store` must be an existing file, got {path}. Make one with: taskorder run CONFIG.toml"
                     )
                 self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -17,6 +17,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import IO, Any
 
+from taskorder.arguments import BadArgument
+
 MAX_LINE = 2**24
 """Characters in a line: a file without line ends must not fill the memory."""
 
@@ -25,17 +27,22 @@ _NOT_UTF8 = re.compile("[\udc80-\udcff]")
 _HEAD = 4096
 
 
-class Refusal(ValueError):
+class Refusal(BadArgument):
     """A message of our own, as opposed to one of the many errors that a damaged file causes in other libraries."""
 
+    def parts(self) -> tuple[str, ...]:
+        """Text and names of arguments in turn: it begins with the name of a file, which is none."""
+        return self.args
 
-def refusal(path: str | os.PathLike[str], rule: str, got: str, fix: str = "Get the file again.") -> Refusal:
-    """The error for a file that breaks a rule.
+
+def refusal(path: str | os.PathLike[str], rule: str, got: str, *fix: str) -> Refusal:
+    """The error for a file that breaks a rule; a fix that names arguments comes in parts, like a `BadArgument`.
 
     >>> refusal("a.csv", "be UTF-8 text", "an odd byte on line 3", "Save it as UTF-8.")
     Refusal('`a.csv` must be UTF-8 text, got an odd byte on line 3. Save it as UTF-8.')
     """
-    return Refusal(f"`{printable(path)}` must {rule}, got {got}. {fix}".rstrip())
+    first, *rest = fix or ("Get the file again.",)
+    return Refusal(f"`{printable(path)}` must {rule}, got {got}." + f" {first}" * bool(first), *rest)
 
 
 def printable(path: str | os.PathLike[str]) -> str:

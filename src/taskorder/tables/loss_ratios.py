@@ -14,6 +14,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
+from taskorder.arguments import BadArgument
 from taskorder.checks import Floats, square_matrix
 
 
@@ -40,11 +41,11 @@ def loss_ratios(losses: ArrayLike, chance: ArrayLike) -> Floats:
     """
     table, base = square_matrix(losses, "losses"), square_matrix(chance, "chance")
     if table.shape != base.shape:
-        raise ValueError(f"`chance` must be {len(table)} x {len(table)} like `losses`, got {len(base)} rows.")
+        raise BadArgument(f"`chance` must be {len(table)} x {len(table)} like ", "losses", f", got {len(base)} rows.")
     if table.min() < 0:
-        raise ValueError(f"`losses` must be at least 0, got {table.min():.6g}.")
+        raise BadArgument(f"`losses` must be at least 0, got {table.min():.6g}.")
     if base.min() <= 0:
-        raise ValueError(f"`chance` must be above 0, got {base.min():.6g}: it is the loss with shuffled labels.")
+        raise BadArgument(f"`chance` must be above 0, got {base.min():.6g}: it is the loss with shuffled labels.")
     return np.asarray(table / base)
 
 
@@ -72,10 +73,10 @@ def loss_ratios_from_accuracy(accuracy: ArrayLike, chance: ArrayLike) -> Floats:
     table, base = square_matrix(accuracy, "accuracy"), square_matrix(chance, "chance")
     if table.min() < 0 or table.max() > 1:
         worst = table.max() if table.max() > 1 else table.min()
-        raise ValueError(f"`accuracy` must be from 0 to 1, got {worst:.6g}. Divide percentages by 100.")
+        raise BadArgument(f"`accuracy` must be from 0 to 1, got {worst:.6g}. Divide percentages by 100.")
     if base.min() < 0 or base.max() >= 1:
         worst = base.max() if base.max() >= 1 else base.min()
-        raise ValueError(f"`chance` must be at least 0 and below 1, got {worst:.6g}: it is the accuracy of guessing.")
+        raise BadArgument(f"`chance` must be at least 0 and below 1, got {worst:.6g}: it is the accuracy of guessing.")
     return loss_ratios(1 - table, 1 - base)
 
 
@@ -110,7 +111,7 @@ def similarity_from_loss_ratios(ratios: ArrayLike) -> Floats:
     """
     table = square_matrix(ratios, "ratios")
     if table.min() < 0:
-        raise ValueError(f"`ratios` must be at least 0, got {table.min():.6g}.")
+        raise BadArgument(f"`ratios` must be at least 0, got {table.min():.6g}.")
     root = np.sqrt(table)
     similarity = 1 - (root + root.T) / 2
     np.fill_diagonal(similarity, 1.0)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from taskorder.arguments import BadArgument
 from taskorder.checks import MAX_TASKS, Floats, is_text, square_matrix, task_index, task_names
 from taskorder.files import utf8_text
 from taskorder.tables._json_table import parse_json
@@ -167,13 +168,13 @@ def read_weights(text: str, names: Sequence[str], *, max_bytes: int = MAX_TABLE_
         cells = split_names(text, label)
         if len(cells) == 1 and "=" not in text and not is_number(text):
             got = "a directory" if os.path.isdir(text) else "no such file"
-            raise ValueError(f"`weights` must be numbers, NAME=NUMBER pairs or a file, got {got}: {text[:60]!r}.")
+            raise BadArgument(f"`weights` must be numbers, NAME=NUMBER pairs or a file, got {got}: {text[:60]!r}.")
         rows = [[part.strip() for part in cell.rsplit("=", 1)] for cell in cells]
     if any(len(row) != len(rows[0]) or len(row) > 2 for row in rows):
-        raise ValueError(f"`{label}` must be all numbers or all NAME=NUMBER pairs, got a mixture in {text[:60]!r}.")
+        raise BadArgument(f"`{label}` must be all numbers or all NAME=NUMBER pairs, got a mixture in {text[:60]!r}.")
     if not rows or len(rows[0]) == 1:
         if len(rows) != len(names):
-            raise ValueError(
+            raise BadArgument(
                 f"`{label}` must hold one number for each of the {len(names)} tasks, got {len(rows)}. "
                 "Name the tasks to weigh only some: NAME=NUMBER."
             )
@@ -182,7 +183,7 @@ def read_weights(text: str, names: Sequence[str], *, max_bytes: int = MAX_TABLE_
     seen: set[str] = set()
     for task, number in rows:
         if task in seen:
-            raise ValueError(f"`{label}` must name each task once, got {task!r} more than once.")
+            raise BadArgument(f"`{label}` must name each task once, got {task!r} more than once.")
         seen.add(task)
         weights[task_index(task, names, label)] = _weight(number, label)
     return weights
@@ -205,5 +206,5 @@ def _weight_rows(path: str, names: Sequence[str], max_bytes: int) -> tuple[list[
 
 def _weight(cell: str, label: str) -> float:
     if not is_number(cell, ","):
-        raise ValueError(f"`{label}` must hold numbers, got {cell[:40]!r}. Write 2,1,1 or NAME=2.")
+        raise BadArgument(f"`{label}` must hold numbers, got {cell[:40]!r}. Write 2,1,1 or NAME=2.")
     return float(cell)

@@ -8,6 +8,7 @@ import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from taskorder.arguments import BadArgument
 from taskorder.tables.input_files import refusal
 
 MAX_CELLS = 2**20
@@ -141,4 +142,4 @@ def split_names(text: str, option: str) -> list[str]:
     try:
         return [cell.strip() for cell in next(csv.reader([text], skipinitialspace=True), [])]
     except csv.Error:
-        raise ValueError(f"`{option}` must be one line with commas, got {text[:60]!r}.") from None
+        raise BadArgument(f"`{option}` must be one line with commas, got {text[:60]!r}.") from None

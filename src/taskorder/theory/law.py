@@ -27,6 +27,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from taskorder.arguments import BadArgument
 from taskorder.checks import Floats, numbers, square_matrix, task_weights, visit_order
 
 PLAIN_RETENTION = 0.13
@@ -201,21 +202,21 @@ def checked_retention(
     given: object = retention
     if isinstance(retention, Mapping):
         if names is None:
-            raise ValueError(f"`retention` must be one number or {num_tasks}, one for each task, got names.")
+            raise BadArgument(f"`retention` must be one number or {num_tasks}, one for each task, got names.")
         if set(retention) != set(names):
             wrong = sorted(map(str, set(retention) ^ set(names)))[0]
             problem = "is no task" if wrong in retention else "is missing"
-            raise ValueError(
+            raise BadArgument(
                 f"`retention` must have one number for each task, got a mapping where {wrong!r} {problem}."
             )
         given = [retention[name] for name in names]
     d = numbers(given)  # type: ignore[arg-type]
     if d is None:
-        raise ValueError(f"`retention` must be a number in [0, 1] or one for each task, got {retention!r}.")
+        raise BadArgument(f"`retention` must be a number in [0, 1] or one for each task, got {retention!r}.")
     if d.shape not in ((), (num_tasks,)):
-        raise ValueError(f"`retention` must be one number or {num_tasks}, one for each task, got shape {d.shape}.")
+        raise BadArgument(f"`retention` must be one number or {num_tasks}, one for each task, got shape {d.shape}.")
     if not ((d >= 0) & (d <= 1)).all():
-        raise ValueError(
+        raise BadArgument(
             f"`retention` must be in [0, 1], got {retention!r}. {PLAIN_RETENTION} is usual for plain networks."
         )
     return np.broadcast_to(d, num_tasks)
