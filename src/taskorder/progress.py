@@ -30,12 +30,12 @@ def is_seen() -> bool:
     return in_notebook() or (sys.stderr is not None and sys.stderr.isatty())
 
 
-class Bar:
+class ProgressBar:
     """A bar that appears after a second, and is gone once it is stopped.
 
     Examples
     --------
-    >>> bar = Bar("fits")
+    >>> bar = ProgressBar("fits")
     >>> bar.count(1, 3)  # nothing is shown yet
     >>> bar.stop()
     """
@@ -125,7 +125,7 @@ def shown_progress(wanted: bool | None, report: Report | None) -> Iterator[Repor
     if not (wanted or (wanted is None and report is None and is_seen())):
         yield report
         return
-    bar = Bar("fits")
+    bar = ProgressBar("fits")
 
     def counted(done: int, total: int) -> None:
         bar.count(done, total)

@@ -11,7 +11,7 @@ from types import FrameType, TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from taskorder.cli.output import say
-from taskorder.progress import BAR_AFTER_SECONDS, Bar
+from taskorder.progress import BAR_AFTER_SECONDS, ProgressBar
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -56,7 +56,7 @@ class Watcher(Interruptible):
         self._label = label
         self._limit = limit
         self._draw = draw
-        self._shown = Bar(label) if draw else None
+        self._shown = ProgressBar(label) if draw else None
         self._start = 0.0
         self._reported = False
         self._timer: threading.Timer | None = None

@@ -25,14 +25,14 @@ WIDTHS = (4.6, 3.7, 3.1, 2.6, 2.2)
 def draw(figure: Drawing) -> Figure:
     """The picture of `figure`, tied to no window and to no global state."""
     with style_settings():
-        from matplotlib.figure import Figure
+        from taskorder.plots.picture import Picture
 
         count = len(figure.panels)
         columns = figure.columns or _columns(count)
         rows = max(1, -(-count // columns))
-        width = WIDTHS[min(columns, len(WIDTHS)) - 1]
-        height = max(2.3, (0.95 if any(panel.heatmap for panel in figure.panels) else 0.8) * width)
-        picture = Figure(figsize=(columns * width, rows * height + 0.3), layout="constrained")
+        width = figure.width or WIDTHS[min(columns, len(WIDTHS)) - 1]
+        height = max(2.3, (0.95 if any(panel.heatmap for panel in figure.panels) else 0.8) * min(width, WIDTHS[0]))
+        picture = Picture(figsize=(columns * width, rows * height + 0.3), layout="constrained")
         all_axes: list[Axes] = []
         entries: list[Entries] = []
         for index, (panel, chosen) in enumerate(zip(figure.panels, looks(figure.panels), strict=True)):
@@ -41,9 +41,10 @@ def draw(figure: Drawing) -> Figure:
             all_axes.append(axes)
             if count > 1:
                 _letter(axes, chr(ord("a") + index))
-        _legends(picture, all_axes, entries, columns, width)
+        _legends(picture, all_axes, entries, columns, width, below=bool(figure.width))
         # the title is larger than other text
-        picture.suptitle(wrap(figure.title, 0.8 * picture.get_figwidth()))
+        if figure.title:
+            picture.suptitle(wrap(figure.title, 0.8 * picture.get_figwidth()))
         return picture
 
 
@@ -54,9 +55,8 @@ def save(figure: Drawing, folder: Path, suffix: str = "") -> tuple[Path, Path]:
     """
     picture = draw(figure)
     folder.mkdir(parents=True, exist_ok=True)
-    with style_settings():
-        png = _write(picture, folder / f"{figure.name}{suffix}.png", {"Software": None})
-        svg = _write(picture, folder / f"{figure.name}{suffix}.svg", {"Date": None, "Creator": None})
+    png = _write(picture, folder / f"{figure.name}{suffix}.png", {"Software": None})
+    svg = _write(picture, folder / f"{figure.name}{suffix}.svg", {"Date": None, "Creator": None})
     return png, svg
 
 
@@ -87,9 +87,14 @@ def _letter(axes: Axes, letter: str) -> None:
 
 
 def _legends(
-    picture: Figure, all_axes: Sequence[Axes], entries: Sequence[Entries], columns: int, panel_width: float
+    picture: Figure,
+    all_axes: Sequence[Axes],
+    entries: Sequence[Entries],
+    columns: int,
+    panel_width: float,
+    below: bool,
 ) -> None:
-    """Legends outside the axes, where they hide nothing: right of a single panel, below several.
+    """Legends outside the axes, where they hide nothing: right of a single panel, `below` it or below several.
 
     One legend serves all panels when the fullest of theirs covers the others; otherwise it serves those to the right of
     its panel that it covers. The picture grows by what legends need.
@@ -98,7 +103,7 @@ def _legends(
     width, height = picture.get_size_inches()
     if not full:
         return
-    if len(entries) == 1:
+    if len(entries) == 1 and not below:
         picture.set_size_inches(width + max(len(label) for label, _ in full) / CHARACTERS + 0.5, height)
         picture.legend(*_content(full), loc="outside right center")
     elif all(own.keys() <= full.keys() for own in entries):

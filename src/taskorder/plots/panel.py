@@ -95,7 +95,7 @@ def _crowd(axes: Axes, crowd: Sequence[Series], look: Look) -> Any:
 
 def _one_series(axes: Axes, series: Series, look: Look, position: int) -> Any:
     """Draw one series above those before it, its interval below all lines."""
-    points = series.style == "points"
+    points = series.style in ("points", "intervals")
     heavy = len(series.x) > HEAVY
     below: dict[str, Any] = {"color": look.color, "zorder": 1.5, "rasterized": heavy}
     low, high = _floats(series.low), _floats(series.high)
@@ -105,14 +105,14 @@ def _one_series(axes: Axes, series: Series, look: Look, position: int) -> Any:
         axes.fill_between(series.x, low, high, alpha=0.2, linewidth=0, **below)
     else:
         # drawn from end to end, as an interval need not contain its value
-        bars = {"elinewidth": 0.7, "alpha": 0.35} if points else {"elinewidth": 1, "capsize": 2}
+        bars = {"elinewidth": 0.7, "alpha": 0.35} if series.style == "points" else {"elinewidth": 1, "capsize": 2}
         axes.errorbar(series.x, (low + high) / 2, (high - low) / 2, fmt="none", **bars, **below)
     y = _floats(series.y)
     long = np.isfinite(y).sum() > MARKED and not points
     marks: dict[str, Any] = {
         "marker": look.mark or ("o" if points else ""),
         # crosses cover less than full marks of their size
-        "markersize": (4 if points else 5) * (1.3 if look.mark in ("P", "X") else 1),
+        "markersize": {"points": 4, "intervals": 6}.get(series.style, 5) * (1.3 if look.mark in ("P", "X") else 1),
         "markeredgewidth": 0.3 if points else 0.5,
         "markeredgecolor": "white",
         # far apart along a long line, and not at the same x on every line

@@ -24,8 +24,9 @@ class Series:
     role: str = ""
     """Decides the color, the same in every figure: a rule's name, "random", "background" (thin and gray), "best",
     "worst", "reference" (dashed), or empty for the next free color."""
-    style: Literal["line", "points", "bars"] = "line"
-    """line: a line with `low` to `high` as a band; bars: a line with error bars; points: marks only."""
+    style: Literal["line", "points", "bars", "intervals"] = "line"
+    """line: a line with `low` to `high` as a band; bars: a line with error bars; points: marks only, with faint error
+    bars; intervals: few marks with plain error bars."""
 
     def __post_init__(self) -> None:
         for name in ("y", "low", "high"):
@@ -75,3 +76,5 @@ class Drawing:
     panels: tuple[Panel, ...]
     columns: int = 0
     """Panels in a row; 0 chooses it by their number."""
+    width: float = 0.0
+    """Inches of a panel; 0 chooses it by the number of columns."""

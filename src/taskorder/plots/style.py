@@ -169,6 +169,7 @@ def style_settings() -> AbstractContextManager[None]:
                 # text stays text, and the same numbers give the same bytes
                 "svg.fonttype": "none",
                 "svg.hashsalt": "taskorder",
+                "pdf.fonttype": 42,  # some venues refuse the outlines of type 3
             },
         ]
     )

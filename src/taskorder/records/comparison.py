@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from taskorder.records.writing import json_text
+from taskorder.records import brief, notebook, showing
+from taskorder.records.flat import flat_comparison
+from taskorder.records.writing import Record
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -49,8 +57,10 @@ class BestOrder:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Record):
     """Every rule on one table, beside random orders; `compare` returns it.
+
+    It goes through the names of its rules, best first, and `comparison[rule]` is the row of a rule.
 
     Examples
     --------
@@ -58,6 +68,8 @@ class Comparison:
     >>> comparison = compare(chain(4, 0.6))
     >>> comparison.scores[0].rule, comparison.random_count, round(comparison.random_mean, 3)
     ('optimal', 24, 0.793)
+    >>> list(comparison)[:2], comparison["row-sums"].order
+    (['optimal', 'max-path'], (0, 3, 1, 2))
     """
 
     names: tuple[str, ...]
@@ -83,6 +95,49 @@ class Comparison:
     """Where the best order changes with the retention."""
     notes: tuple[str, ...] = ()
 
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """JSON text of all fields."""
-        return json_text(self, indent)
+    def __repr__(self) -> str:
+        return "\n".join(brief.brief_comparison(self))
+
+    def _repr_html_(self) -> str:
+        return notebook.comparison_html(self)
+
+    def __iter__(self) -> Iterator[str]:
+        return (score.rule for score in self.scores)
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def __getitem__(self, rule: str) -> RuleScore:
+        for score in self.scores:
+            if score.rule == rule:
+                return score
+        raise KeyError(rule)
+
+    def to_dict(self, *, flat: bool = False) -> dict[str, Any]:
+        """All fields as plain values; `flat` gives one mapping of names to numbers and texts, for trackers.
+
+        >>> from taskorder import chain, compare
+        >>> {key: round(value, 3) for key, value in compare(chain(4, 0.6)).to_dict(flat=True).items()
+        ...  if key.startswith("value/max")}
+        {'value/max-path': 0.845}
+        """
+        return flat_comparison(self) if flat else super().to_dict()
+
+    def plot(self) -> Figure:
+        """A figure for a paper of the rules beside random orders: `comparison.plot().savefig("rules.pdf")`.
+
+        Needs matplotlib: pip install "taskorder[plot]".
+        """
+        return showing.comparison_figure(self)
+
+    def report(self, path: str | os.PathLike[str], *, title: str | None = None) -> Path:
+        """Write one HTML page that loads nothing, and return its path.
+
+        Parameters
+        ----------
+        path
+            The file, which ends in .html.
+        title
+            The heading of the page.
+        """
+        return showing.comparison_report(self, path, title)

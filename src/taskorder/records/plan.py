@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import os
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from taskorder.records import brief, notebook, showing
 from taskorder.records.fitting import check_numbers, check_orders
+from taskorder.records.flat import flat_plan
 from taskorder.records.parts import Alternative, Caution, Confidence, Prediction, Repair
-from taskorder.records.writing import json_text
+from taskorder.records.writing import Record
 from taskorder.typed import Misfit, typed
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True)
-class Plan:
+class Plan(Record):
     """An order to learn tasks in, what will be known in the end, and where the order comes from.
 
-    `solve` and `plan` return it; `to_json` and `from_json` write and read it.
+    `solve` and `plan` return it; `to_json` and `from_json` write and read it. `for name in plan` goes along it.
 
     Examples
     --------
@@ -25,6 +33,8 @@ class Plan:
     >>> plan = solve([[1, 0.2, 0.6], [0.2, 1, 0.1], [0.6, 0.1, 1]], names=["cats", "cars", "dogs"])
     >>> plan.named_order, round(plan.score, 4), plan.proven
     (('dogs', 'cars', 'cats'), 0.7664, True)
+    >>> list(plan), len(plan)
+    (['dogs', 'cars', 'cats'], 3)
     >>> Plan.from_json(plan.to_json()) == plan
     True
     """
@@ -153,9 +163,18 @@ class Plan:
         side = "upper" if (self.rule == "worst") == (self.objective == "error") else "lower"
         return f"not proven; {side} bound {self.bound:.6g}, gap {100 * (self.gap or 0.0):.3g} %"
 
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """Lossless JSON text; `Plan.from_json` gives back an equal plan."""
-        return json_text(self, indent)
+    def to_dict(self, *, flat: bool = False) -> dict[str, Any]:
+        """All fields as plain values; `flat` gives one mapping of names to numbers and texts, for trackers.
+
+        In the flat form all that was predicted or measured is a float; what describes the plan is text, a whole number
+        or a truth value. Paths and what is unknown are left out.
+
+        >>> from taskorder import solve
+        >>> flat = solve([[1, 0.5], [0.5, 1]], names=["cats", "dogs"]).to_dict(flat=True)
+        >>> flat["order"], round(flat["knowledge/cats"], 3)
+        ('cats > dogs', 0.807)
+        """
+        return flat_plan(self) if flat else super().to_dict()
 
     @classmethod
     def from_json(cls, text: str) -> Plan:
@@ -177,6 +196,40 @@ class Plan:
             raise ValueError(f"`text` must be JSON written by Plan.to_json, got {problem}.") from None
         except (ValueError, RecursionError) as problem:
             raise ValueError(f"`text` must be JSON written by Plan.to_json, got a parse error: {problem}.") from None
+
+    def plot(self) -> Figure:
+        """A figure for a paper of what to expect of each task along the order: `plan.plot().savefig("plan.pdf")`.
+
+        Needs matplotlib: pip install "taskorder[plot]".
+        """
+        return showing.plan_figure(self)
+
+    def report(self, path: str | os.PathLike[str], table: ArrayLike | None = None, *, title: str | None = None) -> Path:
+        """Write one HTML page that loads nothing, and return its path.
+
+        Parameters
+        ----------
+        path
+            The file, which ends in .html.
+        table
+            The table that the plan was made from (of a pilot, `PilotResult.table`). With it the page also shows rival
+            rules, random orders and a map of the tasks; a plan itself holds only its digest.
+        title
+            The heading of the page.
+        """
+        return showing.plan_report(self, path, table, title)
+
+    def __repr__(self) -> str:
+        return "\n".join(brief.brief_plan(self))
+
+    def _repr_html_(self) -> str:
+        return notebook.plan_html(self)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.named_order)
+
+    def __len__(self) -> int:
+        return len(self.order)
 
 
 def plan_of_values(values: Any) -> Plan:

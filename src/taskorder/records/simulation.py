@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from taskorder.records.writing import json_text
+from taskorder.records.writing import Record
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class TaskSimulation:
 
 
 @dataclass(frozen=True)
-class Simulation:
+class Simulation(Record):
     """Gradient descent on random linear tasks beside the closed form.
 
     Examples
@@ -59,7 +59,3 @@ class Simulation:
     def named_order(self) -> tuple[str, ...]:
         """The order as task names."""
         return tuple(self.names[i] for i in self.order)
-
-    def to_json(self, *, indent: int | None = 2) -> str:
-        """JSON text of all fields."""
-        return json_text(self, indent)

@@ -1,4 +1,4 @@
-"""Records as JSON."""
+"""Records as plain values and as JSON."""
 
 from __future__ import annotations
 
@@ -8,8 +8,17 @@ from dataclasses import asdict
 from typing import Any
 
 
-def json_text(record: Any, indent: int | None) -> str:
-    """JSON text of all fields, piece by piece: a list of all pieces would be four times as large."""
-    text = io.StringIO()
-    json.dump(vars(record), text, indent=indent, allow_nan=False, default=asdict)
-    return text.getvalue()
+class Record:
+    """What every record can do: write itself."""
+
+    def to_json(self, *, indent: int | None = 2) -> str:
+        """JSON text of all fields."""
+        # piece by piece: a list of all pieces would be four times as large
+        text = io.StringIO()
+        json.dump(vars(self), text, indent=indent, allow_nan=False, default=asdict)
+        return text.getvalue()
+
+    def to_dict(self) -> dict[str, Any]:
+        """All fields as plain values: what `to_json` writes."""
+        values: dict[str, Any] = json.loads(self.to_json(indent=None))
+        return values

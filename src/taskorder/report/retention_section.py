@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from taskorder.records import AtRetention
+from taskorder.records import AtRetention, Comparison
 from taskorder.report.charts import Bar, row_chart
 from taskorder.report.markup import Html, html, join, tag, task
 from taskorder.report.measure import measure_of
@@ -21,28 +21,32 @@ def other_retentions(numbers: PlanNumbers, around: Surroundings, names: Names) -
         return []
     shares = [_share(value, other) for value, other in zip(around.elsewhere, found, strict=True)]
     rows = [
-        Bar(_keeps(other.retention), 0.0, share, "minus" if share < 0 else numbers.plan.rule,
-            f"{_keeps(other.retention)}: {percent(share)} of the best order's lead over a random order")
+        Bar(keeps(other.retention), 0.0, share, "minus" if share < 0 else numbers.plan.rule,
+            f"{keeps(other.retention)}: {percent(share)} of the best order's lead over a random order")
         for share, other in zip(shares, found, strict=True)
     ]  # fmt: skip
     rules = [rule for rule in found[0].shares if rule != numbers.plan.rule]
     headers = ["retention", "objective", "this order", "best order", "random order", "share of the best order's lead"]
     cells = [
         [other.retention, other.objective, value, other.value, other.random_mean, share,
-         *(other.shares[rule] for rule in rules), _order_text(other.order, names)]
+         *(other.shares[rule] for rule in rules), order_text(other.order, names)]
         for value, other, share in zip(around.elsewhere, found, shares, strict=True)
     ]  # fmt: skip
     behind = Table([*headers, *(f"{rule}, share" for rule in rules), "best order there"], cells)
     label = "Share of the best order's lead over a random order that this order earns at other retentions"
     figure = Figure(label, row_chart(rows, "share of the best order's lead over a random order"), behind)
     said = ", ".join(
-        f"{percent(share)} where it {_keeps(other.retention)}" for share, other in zip(shares, found, strict=True)
+        f"{percent(share)} where it {keeps(other.retention)}" for share, other in zip(shares, found, strict=True)
     )
     words = html(
         "The plan is for a learner that {}. Of what the best order would earn over a random one, this order earns {}.",
         numbers.plan.keeps, said,
     )  # fmt: skip
-    return [Section("retention", "If your learner keeps less or more", words, _best_orders(around, names), [figure])]
+    return [
+        Section(
+            "retention", "If your learner keeps less or more", words, order_ranges(around.comparison, names), [figure]
+        )
+    ]
 
 
 def _share(value: float, other: AtRetention) -> float:
@@ -51,19 +55,20 @@ def _share(value: float, other: AtRetention) -> float:
     return better * (value - other.random_mean) / lead if lead > 1e-12 else 0.0
 
 
-def _keeps(retention: float) -> str:
+def keeps(retention: float) -> str:
+    """What a learner does, in words."""
     return "keeps everything (the paper's theory)" if retention == 1 else f"keeps {percent(retention)}"
 
 
-def _best_orders(around: Surroundings, names: Names) -> Html:
+def order_ranges(comparison: Comparison, names: Names) -> Html:
     """Where the best order changes."""
-    ranges = around.comparison.best_orders
+    ranges = comparison.best_orders
     if len(ranges) < 2:
         return html('<p class="words">The best order is the same at every retention.</p>') if ranges else Html("")
     if len(ranges) > MOST_RANGES:
         changes = ", ".join(number(each.low) for each in ranges[1:])
         return html('<p class="words">The best order changes at a retention of about {}.</p>', changes)
-    items = [tag("li", f"{_range(each.low, each.high)}: ", task(_order_text(each.order, names))) for each in ranges]
+    items = [tag("li", f"{_range(each.low, each.high)}: ", task(order_text(each.order, names))) for each in ranges]
     return join([html('<p class="words">The best order by retention:</p>'), tag("ul", *items)])
 
 
@@ -71,6 +76,7 @@ def _range(low: float, high: float) -> str:
     return number(low) if low == high else f"{number(low)} to {number(high)}"
 
 
-def _order_text(order: tuple[int, ...], names: Names) -> str:
+def order_text(order: tuple[int, ...], names: Names) -> str:
+    """An order in a cell of a table."""
     text = " → ".join(names[k] for k in order)
     return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"

@@ -1,0 +1,65 @@
+"""Records in a few lines of text: what Python prints for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from taskorder.checks import counted
+
+if TYPE_CHECKING:
+    from taskorder.records.comparison import Comparison
+    from taskorder.records.plan import Plan
+
+MOST_STEPS = 8
+"""A longer order shows its first and its last tasks."""
+MOST_CHARACTERS = 24
+"""Of a name."""
+MOST_RULES = 4
+
+
+def brief_name(name: str) -> str:
+    """The name, cut where it is long.
+
+    >>> brief_name("ants"), brief_name("a name that does not come to an end")
+    ('ants', 'a name that does not co…')
+    """
+    return name if len(name) <= MOST_CHARACTERS else name[: MOST_CHARACTERS - 1] + "…"
+
+
+def brief_order(names: Sequence[str]) -> str:
+    """An order as text, without its middle where it is long.
+
+    >>> brief_order("ABC"), brief_order("ABCDEFGHIJKL")
+    ('A -> B -> C', 'A -> B -> C -> D -> ... -> J -> K -> L')
+    """
+    shown = [brief_name(name) for name in names]
+    if len(shown) > MOST_STEPS:
+        shown = [*shown[:4], "...", *shown[-3:]]
+    return " -> ".join(shown)
+
+
+def brief_plan(plan: Plan) -> list[str]:
+    """The order, what to expect of it, how sure that is, and what more `summary` has to say."""
+    lines = [
+        f"Plan of {counted(len(plan.names), 'task')}: {brief_order(plan.named_order) or 'nothing is left to learn'}"
+    ]
+    if plan.prediction is None:
+        known = "proven" if plan.proven else "not proven"
+        lines.append(f"{plan.objective} {plan.value:.4g}, {known}; rule {plan.rule}; the learner {plan.keeps}")
+    else:
+        lines.append(" ".join(plan.prediction.lines()[0].split()))
+    if plan.confidence is not None:
+        sure = plan.confidence
+        lines.append(f"{sure.verdict}: {100 * sure.beats_random:.0f} % likely to beat a random order")
+    more = [counted(len(texts), noun) for noun, texts in (("warning", plan.warnings), ("note", plan.notes)) if texts]
+    return [*lines, f"{', '.join(more)}: see summary()"] if more else lines
+
+
+def brief_comparison(comparison: Comparison) -> list[str]:
+    """The verdict, and the best rules beside random orders."""
+    title = f"Comparison of {counted(len(comparison.scores), 'rule')} on {counted(len(comparison.names), 'task')}"
+    best = [f"{score.rule} {score.value:.4g}" for score in comparison.scores[:MOST_RULES]]
+    rest = ", ..." if len(comparison.scores) > MOST_RULES else ""
+    random = f"random orders {comparison.random_mean:.4g} +- {comparison.random_std:.2g}"
+    return [title, comparison.verdict, f"{comparison.objective}: {', '.join(best)}{rest}; {random}"]
