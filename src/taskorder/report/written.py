@@ -41,11 +41,11 @@ def page_file(path: Target) -> Path:
     >>> page_file("plan.pdf")
     Traceback (most recent call last):
     ...
-    taskorder.arguments.BadArgument: `path` must end in .html or .htm, got 'plan.pdf'. Save pictures with plot().savefig.
+    taskorder.arguments.BadArgument: `path` must end in .html or .htm, got 'plan.pdf'. For print use plot().savefig.
     """
     target = Path(path)
     if target.suffix.lower() not in (".html", ".htm"):
-        raise BadArgument(f"`path` must end in .html or .htm, got {target.name!r}. Save pictures with plot().savefig.")
+        raise BadArgument(f"`path` must end in .html or .htm, got {target.name!r}. For print use plot().savefig.")
     if not target.parent.is_dir():
         raise BadArgument(f"`path` must be in a folder that exists, got {str(path)!r}. Make the folder first.")
     return target
