@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+
+MOST_COMPARED = 100
 
 
 class BadArgument(ValueError):
@@ -31,3 +34,25 @@ class BadArgument(ValueError):
     def parts(self) -> tuple[str, ...]:
         """Text and names of arguments in turn; the first name is the first that stands between backticks."""
         return (*self.args[0].split("`", 2), *self.args[1:])
+
+
+def unknown(name: str, given: object, known: Iterable[str]) -> BadArgument:
+    """The refusal of a name that is none of those that are known; it lists them, and the one that was meant.
+
+    >>> str(unknown("rule", "optimla", ["optimal", "random"]))
+    "`rule` must be one of optimal, random, got 'optimla'. Did you mean 'optimal'?"
+    """
+    names = list(known)
+    return BadArgument(f"`{name}` must be one of {', '.join(names)}, got {given!r}.{did_you_mean(given, names)}")
+
+
+def did_you_mean(given: object, known: Iterable[str]) -> str:
+    """A question, after a blank, where one of the known names is much like the given one; else nothing.
+
+    >>> did_you_mean("Bees ", ["ants", "bees"]), did_you_mean("zebras", ["ants", "bees"])
+    (" Did you mean 'bees'?", '')
+    """
+    # a long name is compared in quadratic time, and nobody mistypes one
+    folded = {name.casefold(): name for name in reversed([*known]) if len(name) <= MOST_COMPARED}
+    close = get_close_matches(str(given)[:MOST_COMPARED].strip().casefold(), folded, n=1)
+    return f" Did you mean {folded[close[0]]!r}?" if close else ""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from taskorder.arguments import BadArgument
+from taskorder.arguments import BadArgument, did_you_mean
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -197,13 +197,18 @@ def task_names(value: Sequence[str] | None, num_tasks: int, label: str = "`names
     return names
 
 
+def some_names(names: Sequence[str]) -> str:
+    """The first names of a list, for a message."""
+    return ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
+
+
 def task_index(task: Any, names: Sequence[str], option: str) -> int:
     """The index of a task given by name or by index."""
     if isinstance(task, str):
         if task.strip() in names:
             return names.index(task.strip())
-        known = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
-        raise BadArgument(f"`{option}` must name a known task, got {task!r}. Tasks: {known}.")
+        meant = did_you_mean(task, names)
+        raise BadArgument(f"`{option}` must name a known task, got {task!r}.{meant} Tasks: {some_names(names)}.")
     return int(visit_order([task], len(names), option)[0])
 
 

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from taskorder.arguments import BadArgument
+from taskorder.arguments import BadArgument, unknown
 from taskorder.portable import PortableOrder
 
 
@@ -60,7 +60,7 @@ def settings(order: PortableOrder, framework: str) -> dict[str, Any]:
         If the framework is unknown or cannot express the order.
     """
     if framework not in FRAMEWORKS:
-        raise BadArgument(f"`framework` must be one of {', '.join(FRAMEWORKS)}, got {framework!r}.")
+        raise unknown("framework", framework, FRAMEWORKS)
     reason = FRAMEWORKS[framework].all_classes
     if reason and (missing := order.classes_left_out):
         shown = ", ".join(map(str, missing[:8])) + (", ..." if len(missing) > 8 else "")

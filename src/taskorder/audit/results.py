@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taskorder.arguments import BadArgument
+from taskorder.arguments import BadArgument, did_you_mean
 from taskorder.audit.cells import is_blank, steps_of
 from taskorder.audit.columns import MOST_NAMED, Layout, layout_of, named_column, order_column, shown_columns
 from taskorder.audit.entries import (
@@ -62,7 +62,10 @@ class Results:
             if ">".join(tasks) in self.orders:
                 return self.orders.index(">".join(tasks))
         known = ", ".join(self.orders[:MOST_NAMED]) + (", ..." if len(self.orders) > MOST_NAMED else "")
-        raise BadArgument(f"`{name}` must name an order of the results, got {order!r}. Orders: {known}.")
+        raise BadArgument(
+            f"`{name}` must name an order of the results, got {order!r}.{did_you_mean(order, self.orders)} "
+            f"Orders: {known}."
+        )
 
     @property
     def whole(self) -> Floats:
@@ -250,7 +253,10 @@ def _with_layout(
     for name, value in where.items():
         column = named_column(name, first[1])
         if column is None:
-            raise BadArgument(f"`where` must name a column, got {name!r}. Columns: {shown_columns(first[1])}.")
+            raise BadArgument(
+                f"`where` must name a column, got {name!r}.{did_you_mean(name, first[1])} "
+                f"Columns: {shown_columns(first[1])}."
+            )
         chosen[column] = value
     kept = (row for row in itertools.chain([first], rows) if all(row[1][name] == chosen[name] for name in chosen))
     before: list[ResultRow] = []

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from taskorder.arguments import BadArgument
+from taskorder.arguments import BadArgument, did_you_mean
 from taskorder.cli import audit, data, demo, explore, export, order, plan, report, run, simulate, solve, status
-from taskorder.cli.options import option_names
+from taskorder.cli.options import option_names, option_strings
 from taskorder.cli.output import BAD_INPUT, INTERRUPTED, say, write
 
 EXAMPLES = """\
@@ -37,8 +38,20 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, **options: Any) -> None:
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **options)
 
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As argparse does; what no command knows is refused with the option that was meant."""
+        found, unread = self.parse_known_args(args, namespace)
+        if unread:
+            known = option_strings(self, found)
+            meant = next(filter(None, (did_you_mean(word.partition("=")[0], known) for word in unread)), "")
+            self.error(f"unrecognized arguments: {' '.join(unread)}{meant and '.'}{meant}")
+        return found
+
     def error(self, message: str) -> NoReturn:
-        say(f"error: {message}")
+        """Say what is wrong in one line, and what was meant where argparse lists the choices."""
+        choice = re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", message)
+        meant = "" if choice is None else did_you_mean(choice[1], re.findall(r"[\w.-]+", choice[2]))
+        say(f"error: {message}{meant and '.'}{meant}")
         raise SystemExit(BAD_INPUT)
 
 

@@ -59,6 +59,17 @@ def option_names(parser: argparse.ArgumentParser, args: argparse.Namespace) -> d
     return names
 
 
+def option_strings(parser: argparse.ArgumentParser, args: argparse.Namespace) -> list[str]:
+    """The options of the command in `args`, as they are typed."""
+    known: list[str] = []
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            chosen = getattr(args, action.dest)
+            known += [] if chosen is None else option_strings(action.choices[chosen], args)
+        known += action.option_strings
+    return known
+
+
 def add_table(parser: argparse.ArgumentParser) -> None:
     """The arguments that name the tables."""
     parser.add_argument("file", nargs="?", metavar="FILE", help="the table; see below")
@@ -279,5 +290,9 @@ def _pair(text: str, names: tuple[str, ...]) -> tuple[str, str]:
         )
     if not splits:
         raise ValueError(f"`--before` must be A:B (A before B), got {text!r}.")
-    tasks = ", ".join(names[:12]) + (", ..." if len(names) > 12 else "")
-    raise ValueError(f"`--before` must be A:B with two known tasks, got {text!r}. Tasks: {tasks}.")
+    from taskorder.checks import some_names, task_index
+
+    if len(splits) == 1:
+        for task in splits[0]:
+            task_index(task, names, "before")  # says which of both is unknown
+    raise ValueError(f"`--before` must be A:B with two known tasks, got {text!r}. Tasks: {some_names(names)}.")

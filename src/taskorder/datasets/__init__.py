@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taskorder.arguments import BadArgument
+from taskorder.arguments import BadArgument, did_you_mean
 
 if TYPE_CHECKING:
     from taskorder.datasets.dataset import Dataset
@@ -64,5 +64,5 @@ def load(name_or_path: str | os.PathLike[str], folder: str | os.PathLike[str] | 
         return read_feature_table(path)
     raise BadArgument(
         f"`name_or_path` must be one of {', '.join(SOURCES)}, a folder of images, or a file that ends in "
-        f".npz, .csv or .tsv, got {os.fspath(name_or_path)!r}."
+        f".npz, .csv or .tsv, got {os.fspath(name_or_path)!r}.{did_you_mean(name_or_path, SOURCES)}"
     )

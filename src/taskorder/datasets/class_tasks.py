@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from taskorder.arguments import did_you_mean
 from taskorder.checks import Floats, Ints, positive_count, seed_number
 
 ClassTask = tuple[tuple[int, ...], tuple[int, ...]]
@@ -90,10 +91,11 @@ def named_task_set(class_names: Sequence[str], tasks: Sequence[str], *, dataset:
     groups = []
     for name in tasks:
         words = name.split("-")
-        unknown = [word for word in words if word not in class_names]
-        if unknown:
+        strange = [word for word in words if word not in class_names]
+        if strange:
             raise ValueError(
-                f"`tasks` must name classes with hyphens between them, got {unknown[0]!r} in {name!r}. "
+                f"`tasks` must name classes with hyphens between them, got {strange[0]!r} in {name!r}."
+                f"{did_you_mean(strange[0], class_names)} "
                 f"Classes: {', '.join(class_names[:20])}{', ...' if len(class_names) > 20 else ''}."
             )
         groups.append(tuple(class_names.index(word) for word in words))

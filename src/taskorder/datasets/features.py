@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from taskorder.arguments import BadArgument
+from taskorder.arguments import BadArgument, did_you_mean
 from taskorder.checks import Ints, is_text
 from taskorder.datasets.dataset import MAX_DATASET_BYTES, Dataset, held_out
 from taskorder.tables.arrays import read_npz
@@ -141,7 +141,9 @@ def _read_groups(path: Path, column: str | None) -> dict[str, _Rows]:
 def _special_columns(first: list[str], column: str | None, path: Path) -> tuple[int | None, int]:
     """The indices of the column of groups, and of the label among the other cells, by the first row."""
     if column is not None and column not in first:
-        raise BadArgument(f"`column` must be one of the columns {', '.join(first[:12])}, got {column!r}.")
+        raise BadArgument(
+            f"`column` must be one of the columns {', '.join(first[:12])}, got {column!r}.{did_you_mean(column, first)}"
+        )
     group_column = None if column is None else first.index(column)
     others = [cell.lower() for index, cell in enumerate(first) if index != group_column]
     if len(others) < 2:

@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from taskorder.arguments import BadArgument
+from taskorder.arguments import unknown
 
 if TYPE_CHECKING:
     from taskorder.datasets.dataset import Dataset
@@ -128,7 +128,7 @@ SOURCES = {
 def source_named(name: str) -> Source:
     """The source, or a refusal that lists the valid names."""
     if name not in SOURCES:
-        raise BadArgument(f"`name` must be one of {', '.join(SOURCES)}, got {name[:60]!r}.")
+        raise unknown("name", name[:60], SOURCES)
     return SOURCES[name]
 
 

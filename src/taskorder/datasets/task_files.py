@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from taskorder.arguments import BadArgument
+from taskorder.arguments import BadArgument, did_you_mean
 from taskorder.datasets import load
 from taskorder.datasets.dataset import Dataset
 from taskorder.datasets.features import column_names, read_feature_tables
@@ -155,6 +155,7 @@ def _by_classes(data: Dataset, spec: TaskSpec) -> tuple[list[Task], list[tuple[i
                 known = ", ".join(data.class_names[:12])
                 raise BadArgument(
                     f"`tasks` must list classes of {data.name} ({known}), got {class_name!r} in task {name!r}."
+                    f"{did_you_mean(class_name, data.class_names)}"
                 )
         class_ids = [data.class_names.index(class_name) for class_name in group]
         rows = np.flatnonzero(np.isin(data.train_labels, class_ids))

@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any
 
 from taskorder import checks
+from taskorder.arguments import unknown
 from taskorder.checks import Floats
 from taskorder.ordering.clock import Watch
 from taskorder.ordering.plans import make_plan
@@ -49,7 +50,7 @@ def example_payload(kind: str, num_tasks: int, a: float) -> Payload:
         similarity, names = demo_similarity()
         return matrix_payload(similarity, names, "CIFAR-100 (measured)")
     if kind not in GRAPHS:
-        raise ValueError(f"`example` must be one of demo, {', '.join(GRAPHS)}, got {kind!r}.")
+        raise unknown("example", kind, ["demo", *GRAPHS])
     _few_enough(num_tasks, "example")
     return matrix_payload(GRAPHS[kind](num_tasks, a), None, f"{kind} of {num_tasks}, a = {a:g}")
 
@@ -74,7 +75,7 @@ def plan_by_rule(body: Payload, watch: Watch | None = None) -> Plan:
     """The plan that a rule makes of the inputs in a request."""
     rule, inputs = body.get("rule"), inputs_of(body)
     if rule not in RULES:
-        raise ValueError(f"`rule` must be one of {', '.join(RULES)}, got {rule!r}.")
+        raise unknown("rule", rule, RULES)
     limit = checks.seconds_limit(body.get("seconds", 10.0), "seconds")
     if limit > MAX_SECONDS:
         raise ValueError(f"`seconds` must be at most {MAX_SECONDS:g}, got {limit:g}. Use: taskorder solve --time-limit")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from taskorder import checks
-from taskorder.arguments import BadArgument
+from taskorder.arguments import BadArgument, unknown
 from taskorder.checks import Floats, Ints
 from taskorder.constraints import TaskName
 from taskorder.ordering import rules
@@ -138,7 +138,7 @@ def solve(
     (2, 0, 4, 1, 3)
     """
     if rule not in RULES:
-        raise BadArgument(f"`rule` must be one of {', '.join(RULES)}, got {rule!r}.")
+        raise unknown("rule", rule, RULES)
     inputs = solver_input(
         table, retention=retention, objective=objective, kind=kind, start=start, output=output, weights=weights,
         names=names, before=before, first=first, last=last, learned=learned, visits=visits, seed=seed, repair=repair,

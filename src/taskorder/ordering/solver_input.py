@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from taskorder import checks
-from taskorder.arguments import BadArgument
+from taskorder.arguments import BadArgument, unknown
 from taskorder.checks import MAX_TASKS, Floats
 from taskorder.constraints import Constraints
 from taskorder.ordering.law_problem import LawProblem
@@ -169,9 +169,9 @@ def solver_input(
     """
     given = _few_tasks(checks.square_matrix(table, "table"), "table")
     if objective not in (None, *OBJECTIVES):
-        raise BadArgument(f"`objective` must be one of {', '.join(OBJECTIVES)}, got {objective!r}.")
+        raise unknown("objective", objective, OBJECTIVES)
     if kind not in (None, *CONTENTS):
-        raise BadArgument(f"`kind` must be one of {', '.join(CONTENTS)}, got {kind!r}.")
+        raise unknown("kind", kind, CONTENTS)
     told = kind is not None
     kind = kind or kind_of(given)
     checked = Constraints.of(len(given), **constraints)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from taskorder.arguments import BadArgument
+from taskorder.arguments import BadArgument, unknown
 from taskorder.checks import Floats, positive_count, seed_number, whole
 from taskorder.constraints import Constraints, TaskName
 from taskorder.learners.orders import FitReport
@@ -207,7 +207,7 @@ def run_pilot(
     """
     clock = time.perf_counter()
     if rule not in (AUTO, *RULES):
-        raise BadArgument(f"`rule` must be one of {', '.join((AUTO, *RULES))}, got {rule!r}.")
+        raise unknown("rule", rule, (AUTO, *RULES))
     is_learner(learner)
     resamples, drawn_with = whole(draws), seed_number(sample_seed)
     if resamples is None or resamples < 0:

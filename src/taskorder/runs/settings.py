@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from taskorder.arguments import BadArgument
+from taskorder.arguments import BadArgument, did_you_mean
 from taskorder.checks import to_float
 
 NETS = ("mlp", "cnn")
@@ -66,7 +66,7 @@ class Config:
 
     def __post_init__(self) -> None:
         if self.net not in NETS:
-            raise ValueError(f"`net` must be one of {', '.join(NETS)}, got {self.net!r}.")
+            raise ValueError(f"`net` must be one of {', '.join(NETS)}, got {self.net!r}.{did_you_mean(self.net, NETS)}")
         if not 0 < self.fraction <= 1:
             raise ValueError(f"`fraction` must be above 0 and at most 1, got {self.fraction}.")
         if not 1 <= self.uneven <= 1e6:
@@ -124,7 +124,7 @@ def config_of(values: dict[str, Any]) -> Config:
     known = known_settings()
     for key in values:
         if key not in known:
-            raise ValueError(f"`{key}` must be a known key. Known keys: {', '.join(known)}.")
+            raise ValueError(f"`{key}` must be a known key.{did_you_mean(key, known)} Known keys: {', '.join(known)}.")
     types = typing.get_type_hints(Config)
     checked = {key: _checked(key, value, types[key]) for key, value in values.items()}
     if len(checked.get("orders", "")) > MAX_LETTERS:  # int refuses thousands of digits
