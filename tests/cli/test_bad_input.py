@@ -28,7 +28,7 @@ BAD_FILES = {
 }
 
 BAD_OPTIONS = {
-    "unknown before": (["--before", "A:Z"], "two known tasks, got 'A:Z'. Tasks: A, B, C."),
+    "unknown before": (["--before", "A:Z"], "must name a known task, got 'Z'. Tasks: A, B, C."),
     "no colon": (["--before", "A"], "A:B"),
     "cycle": (["--before", "A:B", "--before", "B:C", "--before", "C:A"], "cycle"),
     "before itself": (["--before", "A:A"], "A"),
