@@ -254,7 +254,10 @@ def compile_table() -> list[dict[str, Any]]:
 def forms_table() -> list[dict[str, Any]]:
     """Milliseconds of a few passes through the second convolution of the CNN, for each form."""
     rounds = [{name: _seconds(form, 4) for name, form in CONV_FORMS.items()} for _ in range(ROUNDS)]
-    return [{"form": name, "ms": 1e3 * float(np.median([one[name] for one in rounds]))} for name in CONV_FORMS]
+    return [
+        {"form": name, "ms": 1e3 * float(np.median([round_times[name] for round_times in rounds]))}
+        for name in CONV_FORMS
+    ]
 
 
 def memory_table(batches: int = 200) -> list[dict[str, Any]]:
@@ -283,14 +286,14 @@ def kernels_table(networks: int = 16) -> list[dict[str, Any]]:
     with jax.default_matmul_precision("highest"):
         wanted = jax.jit(lambda s: gradient_step(exact.apply, recipe, s, x, y))(state).mean
     assert ours_.step is not None
-    found = {
+    tables = {
         "general": jax.jit(lambda s: gradient_step(general.apply, recipe, s, x, y))(state).mean,
         "kernels": jax.jit(lambda s: ours_.step(recipe, s, x, y))(state).mean,
     }
     rows = []
     for place, (path, leaf) in enumerate(jax.tree_util.tree_leaves_with_path(wanted)):
         row = {"parameter": jax.tree_util.keystr(path)}
-        for name, moments in found.items():
+        for name, moments in tables.items():
             other = jax.tree.leaves(moments)[place]
             row[name] = float(jnp.linalg.norm((other - leaf).ravel()) / jnp.linalg.norm(leaf.ravel()))
         rows.append(row)

@@ -55,22 +55,22 @@ def mutants_of(path: Path) -> list[Mutant]:
         if id(node) not in hidden and isinstance(node, ast.expr | ast.stmt)
         for way in range(len(list(_changes(node))))
     ]
-    return [Mutant(path, number, *one) for number, one in enumerate(ways)]
+    return [Mutant(path, number, *change) for number, change in enumerate(ways)]
 
 
 def _hidden(tree: ast.Module) -> set[int]:
     """Nodes whose change shows nothing: annotations, docstrings, texts of messages, imports for types."""
-    found: set[int] = set()
+    hidden: set[int] = set()
 
     def hide(node: ast.AST | None) -> None:
         if node is not None:
-            found.update(id(part) for part in ast.walk(node))
+            hidden.update(id(part) for part in ast.walk(node))
 
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             hide(getattr(node, "returns", None))
-            for one in node.decorator_list:
-                hide(one)
+            for decorator in node.decorator_list:
+                hide(decorator)
         elif isinstance(node, ast.arg | ast.AnnAssign):
             hide(node.annotation)
         elif isinstance(node, ast.Raise):
@@ -79,7 +79,7 @@ def _hidden(tree: ast.Module) -> set[int]:
             isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
         ):
             hide(node)
-    return found
+    return hidden
 
 
 def _changes(node: ast.AST) -> Iterator[Callable[[], None]]:

@@ -219,9 +219,9 @@ def judges(subject: Subject, each: float) -> dict[str, Reach]:
 
 def fate(mutant: Mutant, subject: Subject, reach: dict[str, Reach], patience: float) -> str:
     """killed, slow (killed by the clock), survived, or unreached."""
-    touching = [name for name, one in reach.items() if mutant.line in one.lines.get(str(mutant.path), ())]
+    touching = [name for name, of_test in reach.items() if mutant.line in of_test.lines.get(str(mutant.path), ())]
     if not touching:
-        touching = [name for name, one in reach.items() if one.lines.get(str(mutant.path))]  # runs at import
+        touching = [name for name, of_test in reach.items() if of_test.lines.get(str(mutant.path))]  # runs at import
     touching.sort(key=lambda name: reach[name].seconds)
     total = list(itertools.accumulate(reach[name].seconds for name in touching))
     chosen = [name for name, seconds in zip(touching, total, strict=True) if seconds <= patience] or touching[:1]
@@ -239,7 +239,7 @@ def fate(mutant: Mutant, subject: Subject, reach: dict[str, Reach], patience: fl
 
     code, last = run(chosen, Finder(mutant))
     if code and last and run([last])[0]:  # a busy machine, not the mutant
-        return fate(mutant, subject, {name: one for name, one in reach.items() if name != last}, patience)
+        return fate(mutant, subject, {name: of_test for name, of_test in reach.items() if name != last}, patience)
     return "slow" if code == SLOW else "killed" if code else "survived"
 
 
@@ -247,7 +247,7 @@ def kept(path: Path, subject: Subject, each: float) -> dict[str, Any]:
     """What is known from before about this code and these tests."""
     digest = f"{subject.digest()} {each:g}"
     if path.exists() and (known := json.loads(path.read_text()))["digest"] == digest:
-        return {**known, "reach": {name: Reach(*one) for name, one in known["reach"].items()}}
+        return {**known, "reach": {name: Reach(*fields) for name, fields in known["reach"].items()}}
     return {"digest": digest, "reach": judges(subject, each), "fates": {}}
 
 

@@ -56,18 +56,18 @@ SIZES = (30, 120, 300)
 
 def read_tables(name: str, seed: int = 0) -> dict[int, dict[str, dict[tuple[int, ...], Floats]]]:
     """By task set and table, after each prefix (or network): (3, P) accuracy, loss and chance."""
-    found: dict[int, dict[str, dict[tuple[int, ...], Any]]] = {}
+    by_set: dict[int, dict[str, dict[tuple[int, ...], Any]]] = {}
     with gzip.open(TABLES / f"{name}.csv.gz", "rt") as file:
         for row in csv.DictReader(file):
             if int(row["seed"]) != seed or not row["loss"]:
                 continue
             prefix = tuple(map(int, row["network"].split("."))) if row["network"] else ()
-            cells = found.setdefault(int(row["set"]), {}).setdefault(row["table"], {}).setdefault(prefix, {})
+            cells = by_set.setdefault(int(row["set"]), {}).setdefault(row["table"], {}).setdefault(prefix, {})
             cells[int(row["task"])] = [float(row[key]) for key in ("accuracy", "loss", "chance")]
     return {
         number: {table: {prefix: np.array([cells[t] for t in sorted(cells)]).T for prefix, cells in rows.items()}
                  for table, rows in tables.items()}
-        for number, tables in found.items()
+        for number, tables in by_set.items()
     }  # fmt: skip
 
 
@@ -161,16 +161,16 @@ def pairs(args: argparse.Namespace) -> dict[str, Any]:
     data, learner = fashion(args)
     table = []
     for size in SIZES:
-        found: dict[str, list[tuple[float, float]]] = {}
+        gains: dict[str, list[tuple[float, float]]] = {}
         for number in range(args.sets):
             measured = trained_pilot(data, learner, number, size)
             accuracy = 100 * final_accuracies(truth[number]["orders"]).mean(axis=1)
             pilot = as_pilot(measured, size)
             plain = np.full(P, PLAIN_RETENTION)
-            one = as_pilot(trained_pilot(data, learner, number, size, (0,)), size)
+            one_seed = as_pilot(trained_pilot(data, learner, number, size, (0,)), size)
             variants = {
                 "tasks alone, retention 0.13": pilot._replace(retention=plain, carried=0.0),
-                "tasks alone, one seed": one._replace(retention=plain, carried=0.0),
+                "tasks alone, one seed": one_seed._replace(retention=plain, carried=0.0),
                 "retention of the pilot's pairs, as it is": pilot._replace(retention=pilot.on_sample, carried=0.0),
                 "the same for the steps of the real run": pilot._replace(carried=0.0),
                 **{f"and {share:g} of what pairs add": pilot._replace(carried=share) for share in (0.25, 0.5, 1.0)},
@@ -178,14 +178,14 @@ def pairs(args: argparse.Namespace) -> dict[str, Any]:
             for name, variant in variants.items():
                 scores = fitted_law(variant).score(np.array(ORDERS))
                 gain = float(accuracy[scores.argmax()] - accuracy.mean())
-                found.setdefault(name, []).append((gain, float(np.corrcoef(scores, accuracy)[0, 1])))
+                gains.setdefault(name, []).append((gain, float(np.corrcoef(scores, accuracy)[0, 1])))
             similarity = _similarity(measured)
             late = typicality(similarity)[np.array(ORDERS)] @ np.arange(1, P + 1)
-            found.setdefault("periphery-to-core", []).append(
+            gains.setdefault("periphery-to-core", []).append(
                 (float(accuracy[late.argmax()] - accuracy.mean()), float(np.corrcoef(late, accuracy)[0, 1]))
             )
             print(f"{size} images, set {number}", file=sys.stderr, flush=True)
-        for name, values in found.items():
+        for name, values in gains.items():
             gain, error = mean_and_sem(values)
             table.append({"images": size, "plan": name, "sets": len(values), "gain": float(gain[0]),
                           "+-": float(error[0]), "mean r": float(gain[1])})  # fmt: skip
@@ -234,10 +234,10 @@ def tables(args: argparse.Namespace) -> dict[str, Any]:
     for name, full in (("fashion-mnist", 12_000), ("cifar10", 10_000), ("cifar100-p5", 1000)):
         for share, label in ((0.01, "1%"), (0.1, "10%")):
             size, rows = round(full * share), []
-            for number, found in sorted(read_tables(name).items()):
-                if label in found and len(found["orders"]) >= len(ORDERS):
-                    pilot = Pilot(_examples(found[label], size, number), np.full(P, 0.13), np.full(P, 0.13), 0.0)
-                    rows.append(outcome(pilot, final_accuracies(found["orders"]), args.draws))
+            for number, cells in sorted(read_tables(name).items()):
+                if label in cells and len(cells["orders"]) >= len(ORDERS):
+                    pilot = Pilot(_examples(cells[label], size, number), np.full(P, 0.13), np.full(P, 0.13), 0.0)
+                    rows.append(outcome(pilot, final_accuracies(cells["orders"]), args.draws))
             if rows:
                 title = f"{name}, {size} images a task, one seed, tasks alone"
                 sections[title] = in_bins(title, rows)
@@ -268,7 +268,7 @@ def race(args: argparse.Namespace) -> dict[str, Any]:
     """Twenty tasks of two classes of clothes, 1,000 images each: budgets against orders that were really learned."""
     data, learner = fashion(args)
     budgets = ("0.06 runs", "0.12 runs", "0.25 runs", "0.5 runs")
-    found: dict[str, list[tuple[float, float]]] = {}
+    gains: dict[str, list[tuple[float, float]]] = {}
     for number in range(args.races):
         rng = np.random.default_rng(number)
         couples = rng.permutation(list(itertools.combinations(range(10), 2)))[:20]
@@ -285,16 +285,18 @@ def race(args: argparse.Namespace) -> dict[str, Any]:
         orders = [rng.permutation(20).tolist() for _ in range(args.random_orders)]
         chosen = [list(plan.order) for plan in plans.values()]
         (scores,) = learn_orders(learner, tasks, [*orders, *chosen], (7,))
-        accuracy = {order: np.mean([one.accuracy for one in scores[order]]) for order in map(tuple, [*orders, *chosen])}
+        accuracy = {
+            order: np.mean([score.accuracy for score in scores[order]]) for order in map(tuple, [*orders, *chosen])
+        }
         random = np.array([accuracy[tuple(order)] for order in orders])
         for name, plan in plans.items():
             assert plan.prediction is not None
             gain = 100 * float(accuracy[plan.order] - random.mean())
-            found.setdefault(name, []).append((gain, plan.prediction.cost or 0.0))
-        found.setdefault(f"best of {len(orders)} random", []).append((100 * float(random.max() - random.mean()), 0.0))
-        print(f"race {number}: {found}", file=sys.stderr, flush=True)
+            gains.setdefault(name, []).append((gain, plan.prediction.cost or 0.0))
+        gains.setdefault(f"best of {len(orders)} random", []).append((100 * float(random.max() - random.mean()), 0.0))
+        print(f"race {number}: {gains}", file=sys.stderr, flush=True)
     table = []
-    for name, rows in found.items():
+    for name, rows in gains.items():
         (gain, cost), error = np.mean(rows, axis=0).tolist(), float(mean_and_sem(rows)[1][0])
         table.append({"plan": name, "sets": len(rows), "gain": gain, "+-": error, "cost": cost})
     show("20 tasks: gain over the mean random order, in points, and cost in training runs", table)

@@ -75,8 +75,8 @@ def overhead_table() -> list[dict[str, Any]]:
     with workers(2) as start:
         timed(ray.complete, many(20), nothing, 1)
         for batch_size, count in ((1, 500), (10, 5_000), (100, 20_000)):
-            here, there = (min(timed(one.complete, many(count), nothing, batch_size) for _ in range(3))
-                           for one in (local, ray))  # fmt: skip
+            here, there = (min(timed(runner.complete, many(count), nothing, batch_size) for _ in range(3))
+                           for runner in (local, ray))  # fmt: skip
             rows.append(
                 {
                     "batch size": batch_size,

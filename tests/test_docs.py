@@ -48,12 +48,12 @@ def blocks(text: str) -> list[Block]:
 
 def commands(text: str) -> list[tuple[str, str]]:
     """Every command of a console block with what it should print; lines that begin with `> ` continue a command."""
-    found: list[tuple[str, str]] = []
+    pairs: list[tuple[str, str]] = []
     for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
         lines = part.splitlines()
         more = next((k for k, line in enumerate(lines[1:], 1) if not line.startswith("> ")), len(lines))
-        found.append(("\n".join([lines[0], *(line[2:] for line in lines[1:more])]), "\n".join(lines[more:])))
-    return found
+        pairs.append(("\n".join([lines[0], *(line[2:] for line in lines[1:more])]), "\n".join(lines[more:])))
+    return pairs
 
 
 def steady(text: str) -> str:
@@ -194,7 +194,7 @@ def parts(text):
 def rounded(number, kept):
     """Whether the pages have a number that is this one with fewer digits, or in percent."""
     whole = "[" not in number
-    found = re.findall(
+    candidates = re.findall(
         r"\b\d[\d,]*(?:\.\d+)?(?![\d.])" if whole else r"[+-]?\d[\d.]*(?: ?%)? \[[+-]?[\d.]+%?, [+-]?[\d.]+%?\]", kept
     )
     shown = parts(number)
@@ -209,7 +209,7 @@ def rounded(number, kept):
     texts = [number] if whole else re.findall(r"[\d.]+", number)
     return any(
         len(others) == len(shown) and all(map(same, shown, others, texts))
-        for others in ([abs(part) for part in parts(candidate)] for candidate in found)
+        for others in ([abs(part) for part in parts(candidate)] for candidate in candidates)
     )
 
 

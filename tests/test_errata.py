@@ -102,10 +102,10 @@ def test_4_the_pseudo_inverse_is_gamma_times_the_transpose():
 
 def looped_labels(labels: list[int], classes: tuple[int, ...], targets: tuple[int, ...]) -> list[int]:
     """The authors' way: each class in turn rewrites what earlier turns have written."""
-    found = np.array(labels)
+    relabeled = np.array(labels)
     for old, new in zip(classes, targets, strict=True):
-        found[found == old] = new
-    return found.tolist()
+        relabeled[relabeled == old] = new
+    return relabeled.tolist()
 
 
 def table_labels(labels: list[int], classes: tuple[int, ...], targets: tuple[int, ...]) -> list[int]:
@@ -201,7 +201,9 @@ def test_7d_the_two_meanings_of_max_path_are_opposites():
 
     def mean_error(length: float) -> float:
         return float(
-            np.mean([final_error(C, order) for order, found in lengths.items() if abs(found - length) < 1e-12])
+            np.mean(
+                [final_error(C, order) for order, path_length in lengths.items() if abs(path_length - length) < 1e-12]
+            )
         )
 
     assert mean_error(longest) < mean_error(shortest) / 3

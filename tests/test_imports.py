@@ -52,14 +52,14 @@ def targets(tree: ast.AST, package: tuple[str, ...]) -> Iterator[list[str]]:
     """The dotted names that the imports in a module of `package` ask for, those inside functions too."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found = [alias.name.split(".") for alias in node.names]
+            dotted = [alias.name.split(".") for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             base = [*package[: len(package) - node.level + 1]] if node.level else []
             module = [*base, *(node.module.split(".") if node.module else [])]
-            found = [[*module, alias.name] for alias in node.names]
+            dotted = [[*module, alias.name] for alias in node.names]
         else:
             continue
-        yield from (target for target in found if target[0] == "taskorder")
+        yield from (target for target in dotted if target[0] == "taskorder")
 
 
 def upward(part: str, tree: ast.AST, package: tuple[str, ...]) -> list[str]:
@@ -119,12 +119,12 @@ class Running(ast.NodeTransformer):
 def needs(files: dict[tuple[str, ...], str]) -> dict[str, set[str]]:
     """The modules that each module imports, from sources by name."""
     names = {".".join(("taskorder", *parts)).removesuffix(".__init__"): parts for parts in files}
-    found: dict[str, set[str]] = {}
+    needed: dict[str, set[str]] = {}
     for name, parts in names.items():
         tree = AtOnce(parts).visit(Running().visit(ast.parse(files[parts])))
         wanted = (".".join(target) for target in targets(tree, ("taskorder", *parts[:-1])))
-        found[name] = {each if each in names else each.rpartition(".")[0] for each in wanted} - {name}
-    return found
+        needed[name] = {each if each in names else each.rpartition(".")[0] for each in wanted} - {name}
+    return needed
 
 
 def circle(graph: dict[str, set[str]]) -> list[str]:
@@ -138,11 +138,11 @@ def circle(graph: dict[str, set[str]]) -> list[str]:
 
 def by_part(graph: dict[str, set[str]]) -> dict[str, set[str]]:
     """The same between the parts of the package: what LAYERS lists."""
-    found: dict[str, set[str]] = {}
+    parts: dict[str, set[str]] = {}
     for name, others in graph.items():
         part = (name.split(".")[1:] or ["__init__"])[0]
-        found.setdefault(part, set()).update((other.split(".")[1:] or ["__init__"])[0] for other in others)
-    return {part: others - {part} for part, others in found.items()}
+        parts.setdefault(part, set()).update((other.split(".")[1:] or ["__init__"])[0] for other in others)
+    return {part: others - {part} for part, others in parts.items()}
 
 
 def test_imports_never_come_back():
@@ -172,21 +172,23 @@ def test_the_walk_sees_imports_that_come_back():
 
 def foreign(tree: ast.AST, package: tuple[str, ...], names: set[str]) -> list[str]:
     """Private modules of other packages, and private names of other modules, that a module of `package` imports."""
-    found = []
+    foreigners = []
     for target in targets(tree, package):
         places = [place for place, word in enumerate(target) if word.startswith("_") and not word.startswith("__")]
         if places:
             home = tuple(target[: places[0]])
             if ".".join(target[: places[0] + 1]) not in names or package[: len(home)] != home:
-                found.append(".".join(target))
-    return found
+                foreigners.append(".".join(target))
+    return foreigners
 
 
 def test_what_is_private_stays_at_home():
     files = sources()
     names = {".".join(("taskorder", *parts)) for parts in files}
     trees = {parts: ast.parse(file.read_text()) for parts, file in files.items()}
-    assert [one for parts, tree in trees.items() for one in foreign(tree, ("taskorder", *parts[:-1]), names)] == []
+    assert [
+        target for parts, tree in trees.items() for target in foreign(tree, ("taskorder", *parts[:-1]), names)
+    ] == []
 
 
 def test_the_walk_sees_what_is_private():
@@ -205,8 +207,8 @@ def test_commands_do_not_import_each_other():
     commands = {name for name in graph["taskorder.cli"] if name.startswith("taskorder.cli.")}
     commands -= {"taskorder.cli.options", "taskorder.cli.output"}
     assert len(commands) > 10
-    others = {name: found for name, found in graph.items() if name != "taskorder.cli"}
-    assert {name: found & commands for name, found in others.items() if found & commands} == {}
+    others = {name: imported for name, imported in graph.items() if name != "taskorder.cli"}
+    assert {name: imported & commands for name, imported in others.items() if imported & commands} == {}
 
 
 def beyond_kernels(tree: ast.AST, package: tuple[str, ...]) -> list[str]:
@@ -230,8 +232,8 @@ def test_the_walk_sees_kernels_that_import_more():
         "import numpy as np\nfrom numba import njit\nfrom taskorder.ordering.kernels.jit import njit\n"
         "import scipy.linalg\ndef f():\n    from taskorder.ordering.problem import Problem"
     )
-    found = beyond_kernels(ast.parse(source), ("taskorder", "ordering", "kernels"))
-    assert set(found) == {"scipy.linalg", "taskorder.ordering.problem", "taskorder.ordering.problem.Problem"}
+    imported = beyond_kernels(ast.parse(source), ("taskorder", "ordering", "kernels"))
+    assert set(imported) == {"scipy.linalg", "taskorder.ordering.problem", "taskorder.ordering.problem.Problem"}
 
 
 @pytest.mark.parametrize(

@@ -22,19 +22,19 @@ COMMAND = re.compile(r"(taskorder [a-z]+|ray start) [^.`]*$")
 
 def options_in_refusals(text):
     """The options that the `raise` statements of a module name, but for those in whole commands."""
-    found = []
+    options = []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Raise) and node.exc is not None:
             texts = [part.value for part in ast.walk(node.exc) if isinstance(part, ast.Constant)]
             said = "".join(text for text in texts if isinstance(text, str))
-            found += [said[m.start() :] for m in OPTION.finditer(said) if not COMMAND.search(said[: m.start()])]
-    return found
+            options += [said[m.start() :] for m in OPTION.finditer(said) if not COMMAND.search(said[: m.start()])]
+    return options
 
 
 def test_the_library_names_no_option():
     library = [path for path in PACKAGE.rglob("*.py") if path.relative_to(PACKAGE).parts[0] != "cli"]
     assert len(library) > 150
-    assert {path.name: found for path in library if (found := options_in_refusals(path.read_text()))} == {}
+    assert {path.name: options for path in library if (options := options_in_refusals(path.read_text()))} == {}
 
 
 def test_what_counts_as_an_option():

@@ -15,25 +15,25 @@ ORDER = [1, 2, 0]
 
 
 def test_by_hand():
-    found = metrics(R, ORDER)
-    assert float(found.final_average_accuracy) == pytest.approx((1.0 + 0.7 + 0.85) / 3)
-    assert float(found.average_incremental_accuracy) == pytest.approx(np.mean([0.9, (0.8 + 0.95) / 2, 2.55 / 3]))
-    assert float(found.forgetting) == pytest.approx(((0.9 - 0.7) + (0.95 - 0.85)) / 2)
-    assert float(found.backward_transfer) == pytest.approx(((0.7 - 0.9) + (0.85 - 0.95)) / 2)
-    assert float(found.forward_transfer) == pytest.approx(((0.5 - 0.6) + (0.6 - 0.5)) / 2)
+    measured = metrics(R, ORDER)
+    assert float(measured.final_average_accuracy) == pytest.approx((1.0 + 0.7 + 0.85) / 3)
+    assert float(measured.average_incremental_accuracy) == pytest.approx(np.mean([0.9, (0.8 + 0.95) / 2, 2.55 / 3]))
+    assert float(measured.forgetting) == pytest.approx(((0.9 - 0.7) + (0.95 - 0.85)) / 2)
+    assert float(measured.backward_transfer) == pytest.approx(((0.7 - 0.9) + (0.85 - 0.95)) / 2)
+    assert float(measured.forward_transfer) == pytest.approx(((0.5 - 0.6) + (0.6 - 0.5)) / 2)
 
 
 def test_leading_axes_are_kept():
     many = np.stack([[R, R + 0.01], [R * 0.5, R]])
-    found = metrics(many, ORDER)
-    assert found.forgetting.shape == (2, 2)
-    assert found.forgetting[1, 0] == pytest.approx(float(metrics(R, ORDER).forgetting) / 2)
+    measured = metrics(many, ORDER)
+    assert measured.forgetting.shape == (2, 2)
+    assert measured.forgetting[1, 0] == pytest.approx(float(metrics(R, ORDER).forgetting) / 2)
 
 
 def test_one_task_forgets_nothing():
-    found = metrics([[0.5], [0.9]], [0])
-    assert float(found.final_average_accuracy) == 0.9
-    assert float(found.forgetting) == float(found.backward_transfer) == float(found.forward_transfer) == 0
+    measured = metrics([[0.5], [0.9]], [0])
+    assert float(measured.final_average_accuracy) == 0.9
+    assert float(measured.forgetting) == float(measured.backward_transfer) == float(measured.forward_transfer) == 0
 
 
 def test_columns_are_tasks_and_not_positions():

@@ -95,16 +95,16 @@ def test_a_damaged_record_is_refused_or_another_valid_one(made, data):
     values[key] = data.draw(
         junk | st.lists(junk | st.lists(junk, max_size=2), max_size=3) | st.dictionaries(st.text(), junk)
     )
-    found, said = None, ""
+    order, said = None, ""
     try:
-        found = PortableOrder.from_json(json.dumps(values))
+        order = PortableOrder.from_json(json.dumps(values))
     except ValueError as problem:
         said = str(problem)
-    if found is None:
+    if order is None:
         assert "must" in said
         assert "\n" not in said
     else:
-        assert PortableOrder.from_json(found.to_json()) == found
+        assert PortableOrder.from_json(order.to_json()) == order
 
 
 @pytest.mark.parametrize(
@@ -134,9 +134,9 @@ def test_a_damaged_record_is_refused_or_another_valid_one(made, data):
 )
 def test_bad_records_are_named(change, message):
     text = json.dumps({**json.loads(record().to_json()), **change})
-    with pytest.raises(ValueError) as found:  # noqa: PT011
+    with pytest.raises(ValueError) as refusal:  # noqa: PT011
         PortableOrder.from_json(text)
-    assert message in str(found.value)
+    assert message in str(refusal.value)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "3", "null", '{"schema": 1}', "[" * 100_000])

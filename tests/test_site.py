@@ -74,8 +74,8 @@ def site():
 def test_the_site_loads_nothing_from_another_host(site):
     files = [path for path in site.rglob("*") if path.suffix in (".html", ".css", ".js")]
     assert len(files) > 30
-    found = {path.name: loads_from_afar(path.read_text(), path.suffix) for path in files}
-    assert {name: seen for name, seen in found.items() if seen} == {}
+    loaded = {path.name: loads_from_afar(path.read_text(), path.suffix) for path in files}
+    assert {name: seen for name, seen in loaded.items() if seen} == {}
 
 
 @pytest.mark.slow("install")

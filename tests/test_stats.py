@@ -39,7 +39,7 @@ def test_bootstrap_interval_covers_a_mean_about_as_often_as_it_says():
 
 def test_bootstrap_interval_is_seeded_and_needs_two_values():
     values = np.arange(10.0)
-    one, two = (bootstrap_interval(values, lambda x: x.mean(axis=1), seed=4) for _ in range(2))
-    assert one == two
+    first, second = (bootstrap_interval(values, lambda x: x.mean(axis=1), seed=4) for _ in range(2))
+    assert first == second
     with pytest.raises(ValueError, match="at least 2 observations"):
         bootstrap_interval([1.0], lambda x: x.mean(axis=1))

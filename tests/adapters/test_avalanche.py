@@ -142,8 +142,8 @@ def test_back_and_forth_is_the_same_benchmark(split):
 
 def test_a_single_test_experience_stays(benchmarks, data, split):
     whole = [experience.dataset for experience in split.train_stream]
-    one = benchmarks.benchmark_from_datasets(train=whole, test=[data["test"]])
-    made = reorder_benchmark(one, NEW)
+    sole = benchmarks.benchmark_from_datasets(train=whole, test=[data["test"]])
+    made = reorder_benchmark(sole, NEW)
     assert [labels_of(experience) for experience in made.train_stream] == [{2 * task, 2 * task + 1} for task in NEW]
     (test,) = made.test_stream
     assert test.classes_in_this_experience == list(range(10))
@@ -200,11 +200,11 @@ def test_it_trains_end_to_end(benchmarks, split, multihead):
     )  # fmt: skip
     for experience in made.train_stream:
         strategy.train(experience, num_workers=0)
-        found = strategy.eval(made.test_stream, num_workers=0)
+        metrics = strategy.eval(made.test_stream, num_workers=0)
     keys = [f"Top1_Acc_Exp/eval_phase/test_stream/Task{task:03d}/Exp{place:03d}" for place, task in enumerate(NEW)]
-    assert set(keys) <= set(found)
-    assert found[keys[-1]] > 0.9  # the task learned last
+    assert set(keys) <= set(metrics)
+    assert metrics[keys[-1]] > 0.9  # the task learned last
     if multihead:
-        assert min(found[key] for key in keys) > 0.8  # a head of its own for every task
+        assert min(metrics[key] for key in keys) > 0.8  # a head of its own for every task
     else:
-        assert max(found[key] for key in keys[:-1]) < 0.5  # a single head forgets
+        assert max(metrics[key] for key in keys[:-1]) < 0.5  # a single head forgets

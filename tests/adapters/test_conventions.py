@@ -72,12 +72,12 @@ def libcontinual_tasks(values, targets):
     """The original classes that LibContinual shows at each task."""
     original = dict(enumerate(values["class_order"]))
     new_label = {old: new for new, old in original.items()}
-    found = []
+    groups = []
     for task in range(values["task_num"]):
         start = 0 if task == 0 else values["init_cls_num"] + (task - 1) * values["inc_cls_num"]
         end = start + values["init_cls_num" if task == 0 else "inc_cls_num"]
-        found.append({label for label in targets.tolist() if label in new_label and start <= new_label[label] < end})
-    return found
+        groups.append({label for label in targets.tolist() if label in new_label and start <= new_label[label] < end})
+    return groups
 
 
 @st.composite

@@ -36,12 +36,12 @@ def test_verdicts():
 
 
 def test_more_orders_than_there_are():
-    found = results_from_rows(enumerate(rows_of(accuracy_table()), 2), "a")
-    audit = audit_results(found, difference=0.02)
+    table = results_from_rows(enumerate(rows_of(accuracy_table()), 2), "a")
+    audit = audit_results(table, difference=0.02)
     assert audit.needs.possible_orders == 6
     assert audit.needs.orders[0][1] > 6
     assert "only 6 orders exist: run all of them with both methods" in audit.summary()
-    assert "orders exist" not in audit_results(found, difference=0.3).summary()
+    assert "orders exist" not in audit_results(table, difference=0.3).summary()
     assert audit_results(results(accuracy_table())).needs.possible_orders is None  # orders with names of their own
 
 
@@ -54,12 +54,12 @@ def test_no_noise_at_all_is_an_infinite_f():
 
 
 def test_bad_options():
-    found = results(accuracy_table())
+    table = results(accuracy_table())
     for gap in (0, 1, -1, float("nan")):
         with pytest.raises(ValueError, match="`difference` must be above 0 and below 1"):
-            audit_results(found, difference=gap)
+            audit_results(table, difference=gap)
     with pytest.raises(ValueError, match="`compare` must name an order"):
-        audit_results(found, compare=[("0", "z")])
+        audit_results(table, compare=[("0", "z")])
     with pytest.raises(ValueError, match="`where` must name a column, got 'color'"):
         results_from_rows(enumerate(rows_of(accuracy_table()), 2), "a", {"color": "red"})
     with pytest.raises(ValueError, match="`where` must leave rows of a last step, got none for seed=99"):

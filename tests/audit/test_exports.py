@@ -64,23 +64,23 @@ def refused(tmp_path, text, **options):
 )
 def test_wide_tables_say_the_same(tmp_path, form):
     accuracy = accuracy_table()
-    found = read(tmp_path, table(accuracy, **form))
-    by_order = [found.orders.index(">".join(way)) for way in ORDERS]
-    by_task = [found.tasks.index(task) for task in TASKS]
-    np.testing.assert_allclose(found.accuracy[by_order][:, :, by_task], accuracy, rtol=1e-14)
-    assert not found.averages
+    wide = read(tmp_path, table(accuracy, **form))
+    by_order = [wide.orders.index(">".join(way)) for way in ORDERS]
+    by_task = [wide.tasks.index(task) for task in TASKS]
+    np.testing.assert_allclose(wide.accuracy[by_order][:, :, by_task], accuracy, rtol=1e-14)
+    assert not wide.averages
 
 
 def test_averages_are_audited_without_tasks(tmp_path):
     accuracy = accuracy_table()
     lines = [f"{'>'.join(ORDERS[o])},{s},{float(accuracy[o, s].mean())!r}" for o in range(6) for s in range(4)]
-    found = read(tmp_path, "\n".join(["task order,seed,avg_acc", *lines]))
-    assert found.averages
-    audit, whole = audit_results(found), audit_results(read(tmp_path, table(accuracy)))
+    averages = read(tmp_path, "\n".join(["task order,seed,avg_acc", *lines]))
+    assert averages.averages
+    audit, whole = audit_results(averages), audit_results(read(tmp_path, table(accuracy)))
     assert audit.test.f == pytest.approx(whole.test.f)
     assert (audit.num_tasks, audit.disparity, audit.aopd) == (3, (), None)
     assert any("nothing can be said about single tasks" in note for note in audit.notes)
-    assert audit_results(found, used="dogs,cats,cars").regret.used == "dogs>cats>cars"
+    assert audit_results(averages, used="dogs,cats,cars").regret.used == "dogs>cats>cars"
 
 
 def test_frames_and_records_say_the_same(tmp_path):
@@ -102,9 +102,9 @@ def test_frames_and_records_say_the_same(tmp_path):
         sources.append(tmp_path / name)
     (tmp_path / "packed.json.gz").write_bytes(gzip.compress(json.dumps(records).encode()))
     for source in [*sources, tmp_path / "packed.json.gz"]:
-        found = read_results(source)
-        np.testing.assert_allclose(found.accuracy, wanted.accuracy, atol=1e-9)
-        assert (found.orders, found.seeds, found.tasks) == (wanted.orders, wanted.seeds, wanted.tasks)
+        again = read_results(source)
+        np.testing.assert_allclose(again.accuracy, wanted.accuracy, atol=1e-9)
+        assert (again.orders, again.seeds, again.tasks) == (wanted.orders, wanted.seeds, wanted.tasks)
 
 
 def test_polars_frames_are_read():
@@ -115,15 +115,15 @@ def test_polars_frames_are_read():
 
 @pytest.mark.parametrize("name", sorted(path.name for path in EXPORTS.iterdir()))
 def test_exports_of_trackers_say_the_same(name):
-    found, wanted = read_methods(EXPORTS / name), read_methods(EXPORTS / "wandb_runs_table.csv")
-    assert list(found) == ["plain", "replay"]
-    assert found["plain"].orders == ("cars>dogs>cats", "cats>dogs>cars")
-    for method in found:
-        np.testing.assert_allclose(found[method].accuracy, wanted[method].accuracy, atol=1e-9)
-        assert found[method].seeds == ("0", "1")
-    assert np.isnan(found["replay"].accuracy).all(axis=2).sum() == 1  # the run that crashed
+    methods, wanted = read_methods(EXPORTS / name), read_methods(EXPORTS / "wandb_runs_table.csv")
+    assert list(methods) == ["plain", "replay"]
+    assert methods["plain"].orders == ("cars>dogs>cats", "cats>dogs>cars")
+    for method in methods:
+        np.testing.assert_allclose(methods[method].accuracy, wanted[method].accuracy, atol=1e-9)
+        assert methods[method].seeds == ("0", "1")
+    assert np.isnan(methods["replay"].accuracy).all(axis=2).sum() == 1  # the run that crashed
     assert wanted["plain"].accuracy[1, 0].tolist() == [0.6123, 0.7911, 0.6809]
-    assert any("1 run left out" in note for note in found["plain"].notes)
+    assert any("1 run left out" in note for note in methods["plain"].notes)
 
 
 def test_the_last_values_of_a_history_count():
@@ -134,8 +134,8 @@ def test_the_last_values_of_a_history_count():
             {"_step": 1, "_timestamp": 2.0, "acc/a": 0.1, "acc/b": 0.4, "order": order, "seed": seed},
         ]
 
-    found = read_results([*history("a>b", 0, 0.6), *history("b>a", 0, 0.7)])
-    np.testing.assert_array_equal(found.accuracy[:, 0], [[0.6, 0.4], [0.7, 0.4]])
+    runs = read_results([*history("a>b", 0, 0.6), *history("b>a", 0, 0.7)])
+    np.testing.assert_array_equal(runs.accuracy[:, 0], [[0.6, 0.4], [0.7, 0.4]])
     two = [{**row, "run_id": name} for name in "xy" for row in history("a>b", 0, 0.6)]
     with pytest.raises(ValueError, match="must have one row for each order, seed and task"):
         read_results(two)
@@ -143,16 +143,16 @@ def test_the_last_values_of_a_history_count():
 
 def test_without_seeds_runs_have_nothing_in_common(tmp_path):
     lines = [f"{order},{value}" for order in ("a>b", "b>a") for value in (0.5, 0.6, 0.7)]
-    found = read(tmp_path, "\n".join(["order,accuracy", *lines]))
-    assert audit_results(found).design == "nested"
-    assert "no column seed" in " ".join(found.notes)
+    seedless = read(tmp_path, "\n".join(["order,accuracy", *lines]))
+    assert audit_results(seedless).design == "nested"
+    assert "no column seed" in " ".join(seedless.notes)
 
 
 def test_columns_can_be_named(tmp_path):
     text = "tasks,rng,test/b,test/a,train/a,train/b,algo\nb>a,7,0.1,0.2,0.9,0.9,x\na>b,7,0.3,0.4,0.9,0.9,x\n"
     named = {"order": "tasks", "seed": "rng", "accuracy": "test/{task}", "method": "Algo"}
-    found = read(tmp_path, text, columns=named)
-    np.testing.assert_array_equal(found.accuracy[:, 0], [[0.4, 0.3], [0.2, 0.1]])
+    named_columns = read(tmp_path, text, columns=named)
+    np.testing.assert_array_equal(named_columns.accuracy[:, 0], [[0.4, 0.3], [0.2, 0.1]])
     assert "have one column of accuracies for each task, got several: test/{task}, train/{task}" in refused(
         tmp_path, text, columns={"order": "tasks"}
     )
@@ -196,6 +196,6 @@ def test_several_methods_are_apart(tmp_path):
         for order, seed, method, value in (("a>b", 1, "x", 50), ("b>a", 1, "x", 60), ("a>b", 1, "y", 0.5))
     )
     (tmp_path / "a.csv").write_text(text)
-    found = read_methods(tmp_path / "a.csv")
-    np.testing.assert_allclose(found["x"].accuracy.ravel(), [0.5, 0.6])
-    assert found["y"].orders == ("a>b",)
+    methods = read_methods(tmp_path / "a.csv")
+    np.testing.assert_allclose(methods["x"].accuracy.ravel(), [0.5, 0.6])
+    assert methods["y"].orders == ("a>b",)

@@ -43,9 +43,9 @@ def test_files_of_all_kinds_say_the_same(tmp_path):
             write(tmp_path / "e.csv", rows_of(accuracy, scale=100)),
         )
     ):
-        found = read_results(other)
-        np.testing.assert_allclose(found.accuracy, accuracy, atol=0 if number < 3 else 1e-12)
-        assert (found.orders, found.seeds, found.tasks) == (plain.orders, plain.seeds, plain.tasks)
+        again = read_results(other)
+        np.testing.assert_allclose(again.accuracy, accuracy, atol=0 if number < 3 else 1e-12)
+        assert (again.orders, again.seeds, again.tasks) == (plain.orders, plain.seeds, plain.tasks)
 
 
 @given(st.integers(0, 1000))
@@ -71,8 +71,8 @@ def test_only_the_last_step_of_an_export_counts():
     early = rows_of(
         accuracy * 0 + 0.1, step="1", kind="neural.orders.2", set="0", task_name="x", position="1", loss="9"
     )
-    found = results_from_rows(enumerate(early + last, 2), "a")
-    np.testing.assert_array_equal(found.accuracy, accuracy)
+    last_steps = results_from_rows(enumerate(early + last, 2), "a")
+    np.testing.assert_array_equal(last_steps.accuracy, accuracy)
     sets = last + [{**row, "set": "1"} for row in last]
     with pytest.raises(ValueError, match=r"on line 2 and on line 74\. Choose one with `where`: set=0"):
         results_from_rows(enumerate(sets, 2), "a")
@@ -87,11 +87,11 @@ def test_only_the_last_step_of_an_export_counts():
 def test_names_of_tasks_find_an_order():
     names = dict(zip("012", ("owl", "cat", "emu"), strict=True))
     rows = [{**row, "task_name": names[row["task"]]} for row in rows_of(accuracy_table())]
-    found = results_from_rows(enumerate(rows, 2), "a")
-    assert found.task_names == ("owl", "cat", "emu")
-    assert found.find("emu -> owl -> cat", "used") == found.find("2>0>1", "used") == 4
+    table = results_from_rows(enumerate(rows, 2), "a")
+    assert table.task_names == ("owl", "cat", "emu")
+    assert table.find("emu -> owl -> cat", "used") == table.find("2>0>1", "used") == 4
     with pytest.raises(ValueError, match=r"`used` must name an order of the results, got 'emu>cat'. Orders: 0>1>2, "):
-        found.find("emu>cat", "used")
+        table.find("emu>cat", "used")
 
 
 def test_orders_with_names_of_their_own():
@@ -102,13 +102,13 @@ def test_orders_with_names_of_their_own():
 
 def test_a_run_without_a_task_is_left_out_and_said():
     rows = rows_of(accuracy_table())
-    found = results_from_rows(enumerate(rows[1:], 2), "a")
-    assert found.notes == ("1 incomplete run left out (order 0>1>2, seed 0 has no task 0)",)
-    audit = audit_results(found)
+    incomplete = results_from_rows(enumerate(rows[1:], 2), "a")
+    assert incomplete.notes == ("1 incomplete run left out (order 0>1>2, seed 0 has no task 0)",)
+    audit = audit_results(incomplete)
     assert (audit.design, audit.num_runs) == ("crossed", 20)
     assert audit.notes[1].startswith("3 of 23 runs are left out")
     with pytest.raises(ValueError, match="`used` must name an order with the seeds of the others, got '0>1>2'"):
-        audit_results(found, used="0>1>2")
+        audit_results(incomplete, used="0>1>2")
 
 
 def test_other_columns_that_vary_are_noted():
@@ -141,11 +141,11 @@ def test_other_columns_that_vary_are_noted():
 def test_bad_rows_are_named_with_their_line(change, message):
     rows = rows_of(accuracy_table())
     rows[1] = {**rows[1], **change}
-    with pytest.raises(ValueError) as found:  # noqa: PT011
+    with pytest.raises(ValueError) as refusal:  # noqa: PT011
         results_from_rows(enumerate(rows, 2), "a.csv")
-    assert message in str(found.value)
-    assert str(found.value).startswith("`a.csv` must")
-    assert "\n" not in str(found.value)
+    assert message in str(refusal.value)
+    assert str(refusal.value).startswith("`a.csv` must")
+    assert "\n" not in str(refusal.value)
 
 
 @pytest.mark.parametrize(
@@ -170,10 +170,10 @@ def test_bad_rows_are_named_with_their_line(change, message):
 )
 def test_bad_files_are_named(tmp_path, data, message):
     (tmp_path / "a.csv").write_bytes(data)
-    with pytest.raises(ValueError) as found:  # noqa: PT011
+    with pytest.raises(ValueError) as refusal:  # noqa: PT011
         read_results(tmp_path / "a.csv")
-    assert message in str(found.value)
-    assert "\n" not in str(found.value)
+    assert message in str(refusal.value)
+    assert "\n" not in str(refusal.value)
 
 
 @given(st.lists(st.lists(st.text("0>1,.n-\"'a;\t ", max_size=6), min_size=4, max_size=4), max_size=6))
@@ -181,14 +181,14 @@ def test_any_text_is_read_or_refused_in_one_line(cells):
     rows = [dict(zip(("order", "seed", "task", "accuracy"), row, strict=True)) for row in cells]
     said = ""
     try:
-        found = results_from_rows(enumerate(rows, 2), "a")
+        table = results_from_rows(enumerate(rows, 2), "a")
     except ValueError as problem:
         said = str(problem)
     if said:
         assert "must" in said
         assert "\n" not in said
     else:
-        assert audit_results(found).verdict
+        assert audit_results(table).verdict
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.csv.gz"])

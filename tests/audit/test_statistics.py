@@ -44,16 +44,16 @@ def test_components_are_those_of_the_analysis_of_variance():
 @pytest.mark.parametrize(("orders", "seeds", "variances"), [(10, 3, (1.0, 0.2, 0.5)), (6, 6, (0.3, 0.0, 1.0))])
 def test_intervals_cover_the_truth(orders, seeds, variances):
     rng = np.random.default_rng(0)
-    hits, found = np.zeros((2, 3)), []
+    hits, estimates = np.zeros((2, 3)), []
     for number in range(NUM):
         split = crossed_split(draw(rng, orders, seeds, *variances), seed=number)
-        found.append([part.variance for part in split.components])
+        estimates.append([part.variance for part in split.components])
         for place, (part, truth) in enumerate(zip(split.components, variances, strict=True)):
             hits[0, place] += part.low <= truth <= part.high
             hits[1, place] += part.share_low <= truth / sum(variances) <= part.share_high
     assert (hits / NUM > 0.915).all(), hits / NUM
     assert hits.min() < NUM  # an interval that always covers says nothing
-    np.testing.assert_allclose(np.mean(found, axis=0), variances, atol=0.08)
+    np.testing.assert_allclose(np.mean(estimates, axis=0), variances, atol=0.08)
 
 
 def test_intervals_of_runs_within_orders_cover_too():
@@ -72,25 +72,28 @@ def test_intervals_of_runs_within_orders_cover_too():
 def test_the_tests_keep_their_level():
     """With orders that are all alike, the F-test and Tukey's find a difference in 5 % of the tables."""
     rng = np.random.default_rng(2)
-    found = np.zeros(2)
+    rejected = np.zeros(2)
     for _ in range(NUM):
         table = draw(rng, 6, 4, 0.0, 0.5, 1.0)
         split = crossed_split(table)
-        found += [order_test(split).p < 0.05, not all(s.as_good_as_best for s in scores(table, tuple("abcdef"), split))]
-    assert (found / NUM < 0.09).all(), found / NUM
-    assert (found > 0).all()
+        rejected += [
+            order_test(split).p < 0.05,
+            not all(s.as_good_as_best for s in scores(table, tuple("abcdef"), split)),
+        ]
+    assert (rejected / NUM < 0.09).all(), rejected / NUM
+    assert (rejected > 0).all()
 
 
 def test_a_range_of_alike_orders_is_noise_and_one_of_different_orders_is_not():
     rng = np.random.default_rng(4)
-    found = []
+    ranges = []
     for number in range(40):
         accuracy = rng.standard_normal((1, 4, 3)) + rng.standard_normal((8, 4, 3))
         parts, average, largest = disparities(accuracy, tuple("xyz"), replicated=True, crossed=True, seed=number)
         assert average.value == pytest.approx(np.mean([part.value for part in parts]))
         assert largest.value == max(part.value for part in parts)
-        found.append([average.value, average.noise, largest.value, largest.noise])
-    means = np.mean(found, axis=0)
+        ranges.append([average.value, average.noise, largest.value, largest.noise])
+    means = np.mean(ranges, axis=0)
     assert means[1] == pytest.approx(means[0], rel=0.07)
     assert means[3] == pytest.approx(means[2], rel=0.07)
     shifted = accuracy + 5 * np.arange(8)[:, None, None]
@@ -104,9 +107,9 @@ def test_the_true_regret_lies_between_the_two_estimates():
     truth = np.linspace(0, 1, 8)
     observed, validated = [], []
     for _ in range(NUM):
-        found = regret_of(truth[:, None] + rng.standard_normal((8, 4)), tuple("abcdefgh"), 2, crossed=True)
-        observed.append(found.observed)
-        validated.append(found.cross_validated)
+        estimate = regret_of(truth[:, None] + rng.standard_normal((8, 4)), tuple("abcdefgh"), 2, crossed=True)
+        observed.append(estimate.observed)
+        validated.append(estimate.cross_validated)
     regret = truth.max() - truth[2]
     assert np.mean(validated) + 0.05 < regret < np.mean(observed) - 0.05
 
@@ -123,8 +126,8 @@ def test_the_number_of_runs_is_enough_and_no_more():
         scale = np.sqrt(order + (seed + rest) / seeds)
         a, b = (scale * rng.standard_normal((trials, orders)) for _ in range(2))
         pooled = np.sqrt((a.var(axis=1, ddof=1) + b.var(axis=1, ddof=1)) / orders)
-        found = np.abs(a.mean(axis=1) - b.mean(axis=1) + gap) / pooled > stdtrit(2 * orders - 2, 0.975)
-        assert np.mean(found) == pytest.approx(POWER, abs=0.04)
+        significant = np.abs(a.mean(axis=1) - b.mean(axis=1) + gap) / pooled > stdtrit(2 * orders - 2, 0.975)
+        assert np.mean(significant) == pytest.approx(POWER, abs=0.04)
     pairs = gap + np.sqrt(2 * rest) * rng.standard_normal((trials, asked.seeds))
     tested = [pair_test(np.stack([row, 0 * row]), ("a", "b"), 0, 1).p < 0.05 for row in pairs]
     assert np.mean(tested) > POWER - 0.03

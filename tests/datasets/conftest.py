@@ -81,10 +81,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def _start(self, page: Page) -> int | None:
-        found = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
-        if found is None or not page.ranges or self.headers.get("If-Range", page.tag) != page.tag:
+        asked = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
+        if asked is None or not page.ranges or self.headers.get("If-Range", page.tag) != page.tag:
             return None
-        return int(found[1])
+        return int(asked[1])
 
 
 @dataclass

@@ -38,11 +38,11 @@ def table(tmp_path):
 
 
 def test_npz_with_its_own_test_rows(npz):
-    found = load(npz(inputs=ROWS, labels=TWO, test_inputs=ROWS[:3], test_labels=TWO[:3]))
-    assert found.train_inputs.dtype == np.float32
-    assert np.array_equal(found.train_inputs, ROWS)
-    assert found.test_labels.tolist() == [0, 1, 0]
-    assert (found.name, found.class_names) == ("x", ("0", "1"))
+    data = load(npz(inputs=ROWS, labels=TWO, test_inputs=ROWS[:3], test_labels=TWO[:3]))
+    assert data.train_inputs.dtype == np.float32
+    assert np.array_equal(data.train_inputs, ROWS)
+    assert data.test_labels.tolist() == [0, 1, 0]
+    assert (data.name, data.class_names) == ("x", ("0", "1"))
 
 
 def test_npz_without_is_split_the_same_way_each_time(npz):
@@ -55,9 +55,9 @@ def test_npz_without_is_split_the_same_way_each_time(npz):
 
 
 def test_labels_are_classes_in_sorted_order(npz):
-    found = load(npz(inputs=ROWS, labels=np.array([20, 3] * 5)))
-    assert found.class_names == ("3", "20")
-    rows = np.concatenate([found.train_inputs[found.train_labels == 0], found.test_inputs[found.test_labels == 0]])
+    data = load(npz(inputs=ROWS, labels=np.array([20, 3] * 5)))
+    assert data.class_names == ("3", "20")
+    rows = np.concatenate([data.train_inputs[data.train_labels == 0], data.test_inputs[data.test_labels == 0]])
     assert sorted(rows[:, 0]) == [2, 6, 10, 14, 18]
     assert load(npz(inputs=ROWS, labels=np.array(["dog", "cat"] * 5))).class_names == ("cat", "dog")
     assert load(npz(inputs=ROWS, labels=np.array([b"dog", b"cat"] * 5))).class_names == ("cat", "dog")
@@ -139,10 +139,10 @@ def test_a_strange_packing_is_refused(tmp_path):
     ],
 )
 def test_csv_in_its_forms(table, text):
-    found = load(table(text))
-    assert found.class_names == ("a", "b")
-    rows = np.concatenate([found.train_inputs, found.test_inputs])
-    labels = np.concatenate([found.train_labels, found.test_labels])
+    data = load(table(text))
+    assert data.class_names == ("a", "b")
+    rows = np.concatenate([data.train_inputs, data.test_inputs])
+    labels = np.concatenate([data.train_labels, data.test_labels])
     order = rows[:, 0].argsort()
     assert rows[order].tolist() == [[1, 2], [3, 4], [5, 6], [7, 8]]
     assert labels[order].tolist() == [0, 1, 0, 1]
@@ -190,9 +190,9 @@ def test_text_must_be_text(tmp_path):
 
 
 def test_many_classes_are_quick(table):
-    found = load(table("".join(f"{k},{k // 2}\n" for k in range(20_000))))
-    assert found.num_classes == 10_000
-    assert len(found.test_labels) == 4000
+    data = load(table("".join(f"{k},{k // 2}\n" for k in range(20_000))))
+    assert data.num_classes == 10_000
+    assert len(data.test_labels) == 4000
 
 
 def packed(draws):
@@ -220,11 +220,11 @@ def test_any_bytes_are_a_table_or_a_refusal(tmp_path_factory, data, ending):
     said = ""
     tracemalloc.start()
     try:
-        found = load(path)
+        dataset = load(path)
     except ValueError as refusal:
         said = str(refusal)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 5 * 10**6
-    assert said.startswith(f"`{path}` must ") if said else len(found.train_labels)
+    assert said.startswith(f"`{path}` must ") if said else len(dataset.train_labels)
     assert said.isprintable()

@@ -24,8 +24,8 @@ def source(cifar10_tar):
 def test_an_archive_is_got_unpacked_read_and_removed(server, new_page, source, cifar10_tar, tmp_path):
     page = new_page(cifar10_tar, cut=[1000])
     server.put("cifar-10-binary.tar.gz", page)
-    found = fetch(source, tmp_path, address=server.base, **QUICK)
-    assert found.train_inputs.shape == (50, 32, 32, 3)
+    data = fetch(source, tmp_path, address=server.base, **QUICK)
+    assert data.train_inputs.shape == (50, 32, 32, 3)
     assert [path.name for path in tmp_path.iterdir()] == ["cifar-10-batches-bin"]
     names = {path.name for path in (tmp_path / "cifar-10-batches-bin").iterdir()}
     assert names == set(source.files)
@@ -59,8 +59,8 @@ def test_single_files_are_got_one_by_one(server, new_page, fashion, tmp_path_fac
     downloads = tuple((name, hashlib.md5(contents[name]).hexdigest()) for name in SOURCES["fashion-mnist"].files)
     source = dataclasses.replace(SOURCES["fashion-mnist"], downloads=downloads, num_rows=(2, 1), digest="")
     elsewhere = tmp_path_factory.mktemp("elsewhere")
-    found = fetch(source, elsewhere, address=server.base, **QUICK)
-    assert np.array_equal(found.train_inputs, load("fashion-mnist", fashion).train_inputs)
+    loaded = fetch(source, elsewhere, address=server.base, **QUICK)
+    assert np.array_equal(loaded.train_inputs, load("fashion-mnist", fashion).train_inputs)
 
 
 def test_digits_need_no_download(tmp_path):
@@ -70,18 +70,16 @@ def test_digits_need_no_download(tmp_path):
 
 
 def test_the_digest_knows_contents_and_not_their_order(cifar10):
-    found = load("cifar10", cifar10)
+    data = load("cifar10", cifar10)
     order = np.random.default_rng(0).permutation(50)
-    shuffled = dataclasses.replace(
-        found, train_inputs=found.train_inputs[order], train_labels=found.train_labels[order]
-    )
-    assert contents_digest(shuffled) == contents_digest(found)
-    pixel = found.train_inputs.copy()
+    shuffled = dataclasses.replace(data, train_inputs=data.train_inputs[order], train_labels=data.train_labels[order])
+    assert contents_digest(shuffled) == contents_digest(data)
+    pixel = data.train_inputs.copy()
     pixel[3, 4, 5, 0] ^= 1
-    assert contents_digest(dataclasses.replace(found, train_inputs=pixel)) != contents_digest(found)
-    swapped = found.train_labels.copy()
+    assert contents_digest(dataclasses.replace(data, train_inputs=pixel)) != contents_digest(data)
+    swapped = data.train_labels.copy()
     swapped[:2] = swapped[1::-1]
-    assert contents_digest(dataclasses.replace(found, train_labels=swapped)) != contents_digest(found)
+    assert contents_digest(dataclasses.replace(data, train_labels=swapped)) != contents_digest(data)
 
 
 def test_check_sees_counts_and_changes(source, cifar10):

@@ -28,22 +28,22 @@ def save(path, value, size=(5, 4), mode="L"):
 def test_gray_images_have_one_channel(folder):
     (folder / "train" / "cat" / ".hidden.png").write_text("no image")
     (folder / "train" / "cat" / "notes.txt").write_text("no image")
-    found = load(folder)
-    assert (found.name, found.class_names) == ("pets", ("cat", "dog"))
-    assert found.train_inputs.shape == (6, 4, 5, 1)
-    assert found.train_inputs[:, 0, 0, 0].tolist() == [0, 1, 2, 10, 11, 12]
-    assert found.train_labels.tolist() == [0, 0, 0, 1, 1, 1]
-    assert found.test_labels.tolist() == [0, 1]
+    data = load(folder)
+    assert (data.name, data.class_names) == ("pets", ("cat", "dog"))
+    assert data.train_inputs.shape == (6, 4, 5, 1)
+    assert data.train_inputs[:, 0, 0, 0].tolist() == [0, 1, 2, 10, 11, 12]
+    assert data.train_labels.tolist() == [0, 0, 0, 1, 1, 1]
+    assert data.test_labels.tolist() == [0, 1]
 
 
 @pytest.mark.parametrize("name", ["val", "valid"])
 def test_one_color_image_makes_all_color(folder, name):
     (folder / "test").rename(folder / name)
     save(folder / "train" / "dog" / "9.bmp", (1, 2, 3), mode="RGB")
-    found = load(str(folder))
-    assert found.train_inputs.shape == (7, 4, 5, 3)
-    assert found.train_inputs[-1, 0, 0].tolist() == [1, 2, 3]
-    assert found.train_inputs[3, 0, 0].tolist() == [10, 10, 10]
+    data = load(str(folder))
+    assert data.train_inputs.shape == (7, 4, 5, 3)
+    assert data.train_inputs[-1, 0, 0].tolist() == [1, 2, 3]
+    assert data.train_inputs[3, 0, 0].tolist() == [10, 10, 10]
 
 
 @pytest.mark.parametrize("inside", [".", "train"])
@@ -51,12 +51,12 @@ def test_without_a_folder_to_test_on_a_fifth_is_drawn(tmp_path, inside):
     for label, name in enumerate(("cat", "dog")):
         for number in range(10):
             save(tmp_path / "pets" / inside / name / f"{number}.png", 10 * label + number)
-    found = load(tmp_path / "pets")
-    assert (found.name, found.class_names) == ("pets", ("cat", "dog"))
-    assert [len(found.train_labels), len(found.test_labels)] == [16, 4]
-    drawn = np.concatenate([found.train_inputs, found.test_inputs])[:, 0, 0, 0]
+    data = load(tmp_path / "pets")
+    assert (data.name, data.class_names) == ("pets", ("cat", "dog"))
+    assert [len(data.train_labels), len(data.test_labels)] == [16, 4]
+    drawn = np.concatenate([data.train_inputs, data.test_inputs])[:, 0, 0, 0]
     assert sorted(drawn.tolist()) == list(range(20))
-    assert (drawn // 10).tolist() == [*found.train_labels.tolist(), *found.test_labels.tolist()]
+    assert (drawn // 10).tolist() == [*data.train_labels.tolist(), *data.test_labels.tolist()]
 
 
 def test_one_image_a_class_leaves_none_to_test_on(tmp_path):

@@ -53,15 +53,15 @@ def test_fashion_mnist_is_read_packed_and_plain(fashion):
 
 
 def test_cifar10_is_read_batch_by_batch(cifar10):
-    found = load("cifar10", cifar10)
-    assert found.train_inputs.shape == (50, 32, 32, 3)
-    assert found.test_inputs.shape == (10, 32, 32, 3)
-    assert found.class_names[3] == "cat"
+    data = load("cifar10", cifar10)
+    assert data.train_inputs.shape == (50, 32, 32, 3)
+    assert data.test_inputs.shape == (10, 32, 32, 3)
+    assert data.class_names[3] == "cat"
     rng = np.random.default_rng(1)
     expected = rng.integers(0, 256, (10, 32, 32, 3))
-    assert np.array_equal(found.train_inputs[:10], expected)
-    assert found.train_labels[:10].tolist() == rng.permutation(10).tolist()
-    assert found.train_inputs.flags.c_contiguous
+    assert np.array_equal(data.train_inputs[:10], expected)
+    assert data.train_labels[:10].tolist() == rng.permutation(10).tolist()
+    assert data.train_inputs.flags.c_contiguous
 
 
 def test_cifar100_takes_the_fine_label(tmp_path):
@@ -69,10 +69,10 @@ def test_cifar100_takes_the_fine_label(tmp_path):
     (tmp_path / "train.bin").write_bytes(record + bytes([7, 0]) + bytes(3072))
     (tmp_path / "test.bin").write_bytes(record)
     (tmp_path / "fine_label_names.txt").write_text("apple\nbaby\n")
-    found = read_cifar100(tmp_path)
-    assert found.train_labels.tolist() == [1, 0]
-    assert (found.train_inputs[0] == [10, 20, 30]).all()
-    assert found.class_names == ("apple", "baby")
+    data = read_cifar100(tmp_path)
+    assert data.train_labels.tolist() == [1, 0]
+    assert (data.train_inputs[0] == [10, 20, 30]).all()
+    assert data.class_names == ("apple", "baby")
 
 
 def test_what_is_not_there_is_said_with_the_command(tmp_path, cifar10):
@@ -230,9 +230,9 @@ def test_a_data_set_checks_itself():
 
 @pytest.mark.skipif(not os.environ.get("TASKORDER_DATA"), reason="TASKORDER_DATA names no folder with the real data")
 def test_the_real_data_are_whole():
-    found = {finding.name: finding for finding in verify_folder(Path(os.environ["TASKORDER_DATA"]))}
-    assert [finding.problem for finding in found.values()] == [""] * len(found)
-    sizes = {name: (f.num_train, f.num_test, f.num_classes, f.contents) for name, f in found.items()}
+    findings = {finding.name: finding for finding in verify_folder(Path(os.environ["TASKORDER_DATA"]))}
+    assert [finding.problem for finding in findings.values()] == [""] * len(findings)
+    sizes = {name: (f.num_train, f.num_test, f.num_classes, f.contents) for name, f in findings.items()}
     published = {
         "fashion-mnist": (60_000, 10_000, 10, "as published"),
         "cifar10": (50_000, 10_000, 10, "as published"),

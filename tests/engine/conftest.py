@@ -17,6 +17,6 @@ def digits():
         rows = [np.flatnonzero(np.isin(data.target, pair))[part] for pair in PAIRS]
         if part.start == 0:
             rows[4] = rows[4][:41]
-        labels = [(data.target[one] == pair[1]).astype(int) for one, pair in zip(rows, PAIRS, strict=True)]
+        labels = [(data.target[of_pair] == pair[1]).astype(int) for of_pair, pair in zip(rows, PAIRS, strict=True)]
         splits.append(pools.make_pool(inputs, rows, labels))
     return tuple(splits)

@@ -45,10 +45,10 @@ def test_a_step_is_the_general_step():
     state = state._replace(steps=jnp.asarray([0, 50]), square=jax.tree.map(lambda v: v + 1e-4, state.square))
     quick = {"xla_backend_optimization_level": 0}  # to compile: the kernels are long
     wanted = jax.jit(lambda state: gradient_step(net.apply, recipe, state, *batch(2)), compiler_options=quick)(state)
-    found = jax.jit(lambda state: fused.kernel_step(recipe, state, *batch(2)), compiler_options=quick)(state)
-    assert found.steps.tolist() == [1, 51]
-    assert jax.tree.structure(found) == jax.tree.structure(state)
-    close(found[:3], wanted[:3], 2e-5)
+    stepped = jax.jit(lambda state: fused.kernel_step(recipe, state, *batch(2)), compiler_options=quick)(state)
+    assert stepped.steps.tolist() == [1, 51]
+    assert jax.tree.structure(stepped) == jax.tree.structure(state)
+    close(stepped[:3], wanted[:3], 2e-5)
 
 
 def test_training_takes_the_step_of_a_net(digits):

@@ -21,7 +21,9 @@ QUICK = {"xla_backend_optimization_level": 0}
 
 def layer(x, w, b):
     """Network by network: XLA is slow with many at once."""
-    return jnp.stack([average_pool(jax.nn.relu(conv_native(*one) + bias)) for *one, bias in zip(x, w, b, strict=True)])
+    return jnp.stack(
+        [average_pool(jax.nn.relu(conv_native(*arrays) + bias)) for *arrays, bias in zip(x, w, b, strict=True)]
+    )
 
 
 def drawn(*shapes):
@@ -75,11 +77,11 @@ def test_the_dense_update_is_adam(columns):
     recipe = Recipe(learning_rate=0.01, decay_mean=0.8, decay_square=0.99, epsilon=1e-3)
     wanted = adam(recipe, state, jnp.einsum("nbi,nbj->nij", x, dy))
     first, second = corrections(recipe, wanted.steps)
-    *found, dx = dense_update(
+    *updated, dx = dense_update(
         x, dy, *state[:3], jnp.stack([recipe.learning_rate / first, 1 / jnp.sqrt(second)], axis=1),
         decay_mean=0.8, decay_square=0.99, epsilon=1e-3,
     )  # fmt: skip
-    assert_same(found, wanted[:3])
+    assert_same(updated, wanted[:3])
     assert_same(dx, jnp.einsum("nbj,nij->nbi", dy, w))
 
 

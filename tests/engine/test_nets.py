@@ -21,11 +21,11 @@ MADE = {
 @pytest.mark.parametrize("name", MADE)
 def test_a_pickled_network_is_the_same(name):
     net = MADE[name]()
-    found = pickle.loads(pickle.dumps(net))
+    again = pickle.loads(pickle.dumps(net))
     inputs = np.random.default_rng(0).random((2, 4, 4) if name == "mlp" else (2, 8, 8, 2), np.float32)
-    ours, theirs = (jax.jit(lambda key, one=one: one.apply(one.init(key), inputs))(KEY) for one in (net, found))
+    ours, theirs = (jax.jit(lambda key, each=each: each.apply(each.init(key), inputs))(KEY) for each in (net, again))
     np.testing.assert_array_equal(ours, theirs)
-    assert (found.step is None) == (net.step is None) == (name != KERNELS)
+    assert (again.step is None) == (net.step is None) == (name != KERNELS)
 
 
 def draw(key):

@@ -26,18 +26,18 @@ def tables(net, pool, /, seed=0, recipe=RECIPE, **pools):
 @pytest.mark.slow("training")
 def test_single_networks_are_the_first_level_of_the_tree(digits):
     train, test = digits
-    found = tables(NET, train, 5, test=test)["test"]
+    measured = tables(NET, train, 5, test=test)["test"]
     ((outcome,), _) = train_orders(NET, train, test, [single_tasks(TASKS, 5)], recipe=RECIPE)
-    np.testing.assert_allclose(found["loss"], outcome.loss[:, 1], rtol=1e-5)
-    np.testing.assert_allclose(found["chance"], outcome.chance[:, 1], rtol=1e-5)
+    np.testing.assert_allclose(measured["loss"], outcome.loss[:, 1], rtol=1e-5)
+    np.testing.assert_allclose(measured["chance"], outcome.chance[:, 1], rtol=1e-5)
 
 
 def test_a_network_knows_its_own_task_better_than_others(digits):
     train, test = digits
     net = mlp((8, 8, 1), 2)
-    found = tables(net, train, recipe=Recipe(epochs=20), train=train, test=test)
+    measured = tables(net, train, recipe=Recipe(epochs=20), train=train, test=test)
     for name in ("train", "test"):
-        ratios = loss_ratios(found[name]["loss"], found[name]["chance"])
+        ratios = loss_ratios(measured[name]["loss"], measured[name]["chance"])
         assert (np.diagonal(ratios) < 0.35).all()
         others = (ratios.sum(axis=1) - np.diagonal(ratios)) / 2
         assert (np.diagonal(ratios) < 0.7 * others).all()
@@ -52,7 +52,7 @@ def test_curvature_equals_the_whole_hessian(digits):
     net = mlp((8, 8, 1), 2, hidden=(2,))
     single = [single_tasks(TASKS)]
     (measured,) = transfer_tables(net, train, single, {}, curvature=train, recipe=RECIPE)
-    found = measured[CURVATURE]["value"]
+    curvature = measured[CURVATURE]["value"]
     networks = {}
 
     def keep(nodes, state):
@@ -73,7 +73,7 @@ def test_curvature_equals_the_whole_hessian(digits):
         H = np.asarray(jax.hessian(loss)(flat, own))
         for b, other in enumerate(TASKS):
             g = np.asarray(jax.grad(loss)(flat, other))
-            assert found[a, b] == pytest.approx(-g @ H @ g, rel=2e-3, abs=1e-7)
+            assert curvature[a, b] == pytest.approx(-g @ H @ g, rel=2e-3, abs=1e-7)
 
 
 def test_a_user_may_bring_another_net(digits):
@@ -83,8 +83,8 @@ def test_a_user_may_bring_another_net(digits):
         return {"w": 0.01 * jax.random.normal(key, (64, 2))}
 
     linear = Net(init, lambda p, x: x.reshape(len(x), -1) @ p["w"])
-    found = tables(linear, train, test=test)["test"]
-    assert (np.diagonal(found["loss"]) < np.diagonal(found["chance"])).all()
+    measured = tables(linear, train, test=test)["test"]
+    assert (np.diagonal(measured["loss"]) < np.diagonal(measured["chance"])).all()
 
 
 def test_pools_pad_with_their_own_examples():

@@ -96,7 +96,7 @@ def test_evaluation_equals_a_plain_computation(digits, monkeypatch):
     net = nets.mlp((8, 8, 1), 2)
     state = start(net, jax.random.split(jax.random.key(3), 2))
     tasks = jnp.asarray([[0, 1, 4], [2, 2, 3]])
-    found = evaluate(net, state.params, test, tasks)
+    evaluation = evaluate(net, state.params, test, tasks)
     for i in range(2):
         params = jax.tree.map(lambda leaf, i=i: leaf[i], state.params)
         for q in range(3):
@@ -105,16 +105,16 @@ def test_evaluation_equals_a_plain_computation(digits, monkeypatch):
             rows, labels = test.rows[task][:count], np.asarray(test.labels[task][:count])
             logits = np.asarray(net.apply(params, jnp.asarray(test.inputs[rows], jnp.float32) / 255), np.float64)
             losses = np.log(np.exp(logits).sum(axis=1))[:, None] - logits
-            assert float(found.accuracy[i, q]) == pytest.approx((logits.argmax(axis=1) == labels).mean())
-            assert float(found.loss[i, q]) == pytest.approx(losses[np.arange(count), labels].mean(), rel=1e-4)
+            assert float(evaluation.accuracy[i, q]) == pytest.approx((logits.argmax(axis=1) == labels).mean())
+            assert float(evaluation.loss[i, q]) == pytest.approx(losses[np.arange(count), labels].mean(), rel=1e-4)
             rng = np.random.default_rng(0)
             shuffled = [losses[np.arange(count), rng.permutation(labels)].mean() for _ in range(4000)]
-            assert float(found.chance[i, q]) == pytest.approx(np.mean(shuffled), abs=5 * np.std(shuffled) / 60)
+            assert float(evaluation.chance[i, q]) == pytest.approx(np.mean(shuffled), abs=5 * np.std(shuffled) / 60)
     monkeypatch.setattr(module, "IMAGES_AT_ONCE", 6)  # three examples at a time, the last chunk not full
     evaluate.clear_cache()
     again = evaluate(net, state.params, test, tasks)
-    np.testing.assert_allclose(again.loss, found.loss, rtol=1e-5)
-    np.testing.assert_allclose(again.accuracy, found.accuracy, rtol=1e-6)
+    np.testing.assert_allclose(again.loss, evaluation.loss, rtol=1e-5)
+    np.testing.assert_allclose(again.accuracy, evaluation.accuracy, rtol=1e-6)
     evaluate.clear_cache()
 
 

@@ -28,9 +28,12 @@ def test_all_orders_equal_orders_alone(digits):
     some = {order[:k] for order in ALL[5:9] for k in range(1, 5)}
     assert work.trainings == len(prefixes) + len(some)
     for number, place in ((0, 7), (0, 23), (1, 2)):
-        one = curricula[number]
+        curriculum = curricula[number]
         alone, _ = train_orders(
-            NET, *digits, [Curriculum(one.tasks, one.orders[place : place + 1], one.seed)], recipe=RECIPE
+            NET,
+            *digits,
+            [Curriculum(curriculum.tasks, curriculum.orders[place : place + 1], curriculum.seed)],
+            recipe=RECIPE,
         )
         np.testing.assert_allclose(alone[0].loss[0], together[number].loss[place], rtol=2e-5)
         np.testing.assert_allclose(alone[0].accuracy[0], together[number].accuracy[place], atol=1e-6)
@@ -68,10 +71,10 @@ def test_a_full_device_halves_the_batch_and_goes_on(digits, monkeypatch):
     curricula = [Curriculum((0, 1, 2, 4), ALL, seed=3)]
     wanted, _ = train_orders(NET, *digits, curricula, recipe=RECIPE)
     monkeypatch.setattr(tree, "_trained", small_device)
-    found, work = train_orders(NET, *digits, curricula, recipe=RECIPE, max_networks=64)
+    outcomes, work = train_orders(NET, *digits, curricula, recipe=RECIPE, max_networks=64)
     assert max(sizes) > 4
     assert work.trainings == 64
-    np.testing.assert_allclose(found[0].loss, wanted[0].loss, rtol=2e-5)
+    np.testing.assert_allclose(outcomes[0].loss, wanted[0].loss, rtol=2e-5)
 
 
 def test_other_failures_are_not_hidden(digits, monkeypatch):
@@ -92,9 +95,9 @@ def test_repeated_visits_see_new_shuffles_and_keep_adam(digits):
 def test_seeds_and_orders_do_not_mix(digits):
     """The first task of an order does not depend on what follows; another seed changes it."""
     a, b = (Curriculum((0, 1), ((0, 1), (1, 0)), seed=s) for s in (0, 1))
-    found, _ = train_orders(NET, *digits, [a, b, Curriculum((0, 1), ((0,), (1,)), seed=0)], recipe=RECIPE)
-    np.testing.assert_allclose(found[0].loss[0, 1], found[2].loss[0, 1], rtol=1e-6)
-    assert not np.allclose(found[0].loss[0, 0], found[1].loss[0, 0], rtol=1e-3)
+    outcomes, _ = train_orders(NET, *digits, [a, b, Curriculum((0, 1), ((0,), (1,)), seed=0)], recipe=RECIPE)
+    np.testing.assert_allclose(outcomes[0].loss[0, 1], outcomes[2].loss[0, 1], rtol=1e-6)
+    assert not np.allclose(outcomes[0].loss[0, 0], outcomes[1].loss[0, 0], rtol=1e-3)
 
 
 def test_a_batch_larger_than_a_task_is_refused(digits):

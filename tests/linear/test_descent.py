@@ -82,8 +82,8 @@ def test_orders_are_independent_of_their_company_and_of_chunks(monkeypatch):
     together = boundary_errors(tasks, orders, learning_rate=RATE), trajectories(tasks, orders, learning_rate=RATE)
     monkeypatch.setattr(residual_descent, "CHUNK_BYTES", 1)
     apart = boundary_errors(tasks, orders, learning_rate=RATE), trajectories(tasks, orders, learning_rate=RATE)
-    for many, one in zip(together, apart, strict=True):
-        np.testing.assert_allclose(many, one, rtol=1e-11, atol=1e-13)
+    for many, single in zip(together, apart, strict=True):
+        np.testing.assert_allclose(many, single, rtol=1e-11, atol=1e-13)
     alone = boundary_errors(tasks, orders[3:4], learning_rate=RATE)
     np.testing.assert_allclose(together[0][3:4], alone, rtol=1e-11, atol=1e-13)
 

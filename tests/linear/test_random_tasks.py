@@ -37,11 +37,11 @@ def test_gram_moments_are_those_of_a_wishart_matrix(small):
     mean_error = np.abs(draws.mean(axis=0) - 9 * scale) / (deviation / np.sqrt(6000))
     assert mean_error.max() < 4.5  # standard errors, 10 distinct elements
     flat = draws.reshape(6000, 16)
-    found = np.cov(flat.T)
+    covariance = np.cov(flat.T)
     index = np.array([(a, b) for a in range(4) for b in range(4)])
     (a, b), (c, d) = index.T[:, :, None], index.T[:, None, :]
     wanted = 9 * (scale[a, c] * scale[b, d] + scale[a, d] * scale[b, c])
-    assert np.abs(found - wanted).max() < 0.12 * wanted.max()
+    assert np.abs(covariance - wanted).max() < 0.12 * wanted.max()
 
 
 def test_few_axes_are_used_only_where_they_are_fewer():
@@ -53,10 +53,10 @@ def test_few_axes_are_used_only_where_they_are_fewer():
 
 def test_same_seed_same_tasks():
     C = random_correlation(3, seed=3)
-    one, two, other = (sample_tasks(C, sizes=Sizes(3, 20, 2), seed=seed) for seed in (5, 5, 6))
-    np.testing.assert_array_equal(one.A, two.A)
-    np.testing.assert_array_equal(one.B, two.B)
-    assert not np.array_equal(one.A, other.A)
+    first, again, other = (sample_tasks(C, sizes=Sizes(3, 20, 2), seed=seed) for seed in (5, 5, 6))
+    np.testing.assert_array_equal(first.A, again.A)
+    np.testing.assert_array_equal(first.B, again.B)
+    assert not np.array_equal(first.A, other.A)
 
 
 def test_bad_sizes_and_matrices_are_refused():

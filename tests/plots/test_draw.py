@@ -64,8 +64,8 @@ def test_one_legend_serves_panels_with_the_same_labels_and_looks():
 
 
 def test_a_legend_serves_the_panels_to_its_right_that_it_covers():
-    two, one, other = panel(line("a"), line("b")), panel(line("b")), panel(line("c"))
-    picture = draw(make(two, one, one, other, columns=2))
+    first, second, third = panel(line("a"), line("b")), panel(line("b")), panel(line("c"))
+    picture = draw(make(first, second, second, third, columns=2))
     shown = [axes.get_legend() and texts(axes.get_legend()) for axes in picture.axes]
     assert shown == [["a", "b"], None, ["b"], ["c"]]
 
@@ -163,5 +163,5 @@ def test_importing_the_renderer_loads_no_matplotlib_and_drawing_no_pyplot():
         "print('matplotlib' in sys.modules);"
         "d.draw(Drawing('a', 'a', (Panel('', '', ''),))); print('matplotlib.pyplot' in sys.modules)"
     )
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert found.split() == ["False", "False"]
+    printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert printed.split() == ["False", "False"]

@@ -15,9 +15,9 @@ from .figures import line, make, panel, texts
 
 def test_every_rule_has_a_look_of_its_own():
     assert set(RULES) <= set(ROLES)
-    for one, other in itertools.combinations(ROLES.values(), 2):
-        assert one.color != other.color
-        assert (one.dash, one.mark, one.width) != (other.dash, other.mark, other.width)
+    for role, other in itertools.combinations(ROLES.values(), 2):
+        assert role.color != other.color
+        assert (role.dash, role.mark, role.width) != (other.dash, other.mark, other.width)
     assert len({look.color for look in CYCLE}) == len(CYCLE)
     assert len({(look.dash, look.mark) for look in CYCLE}) == len(CYCLE)
 
@@ -75,10 +75,10 @@ def test_a_color_means_one_label_while_colors_last():
 
 
 def test_lines_of_one_role_differ_by_dash():
-    ((one, other, marks),) = looks([panel(line("a", "best"), line("b", "best"), line("c", "best", style="points"))])
-    assert one.color == other.color == marks.color
-    assert one.dash != other.dash
-    assert marks == one
+    ((first, second, marks),) = looks([panel(line("a", "best"), line("b", "best"), line("c", "best", style="points"))])
+    assert first.color == second.color == marks.color
+    assert first.dash != second.dash
+    assert marks == first
 
 
 def test_an_unknown_role_lists_the_known_ones():

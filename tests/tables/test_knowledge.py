@@ -16,11 +16,11 @@ def measured(seed: int, size: int = 5) -> tuple[np.ndarray, np.ndarray, np.ndarr
 
 
 def test_knowledge_cell_by_cell():
-    found = knowledge(LOSSES, CHANCE, ACCURACY, 5)
+    known = knowledge(LOSSES, CHANCE, ACCURACY, 5)
     for k in range(3):
         for j in range(3):
             expected = 1 - ((1 - ACCURACY[k, j]) / (1 - 1 / 5) + LOSSES[k, j] / CHANCE[k, j]) / 2
-            assert found[k, j] == pytest.approx(expected)
+            assert known[k, j] == pytest.approx(expected)
 
 
 def test_perfect_is_one_and_chance_is_zero():
@@ -35,9 +35,9 @@ def test_without_accuracies_losses_speak_alone():
 
 
 def test_tasks_may_differ_in_their_classes():
-    found = knowledge(LOSSES, CHANCE, ACCURACY, [2, 5, 10])
+    known = knowledge(LOSSES, CHANCE, ACCURACY, [2, 5, 10])
     for j, K in enumerate((2, 5, 10)):
-        np.testing.assert_allclose(found[:, j], knowledge(LOSSES, CHANCE, ACCURACY, K)[:, j])
+        np.testing.assert_allclose(known[:, j], knowledge(LOSSES, CHANCE, ACCURACY, K)[:, j])
 
 
 @given(st.integers(0, 1000), st.floats(0, 0.5))

@@ -21,13 +21,13 @@ def test_accuracy_is_the_loss_of_wrong_answers(accuracy, chance):
 
 
 def test_more_accurate_means_more_similar():
-    found = [
+    similarities = [
         similarity_from_loss_ratios(loss_ratios_from_accuracy([[1, a], [a, 1]], np.full((2, 2), 0.5)))[0, 1]
         for a in (0.0, 0.3, 0.5, 0.8, 1.0)
     ]
-    assert found == sorted(found)
-    assert found[2] == 0
-    assert found[4] == 1
+    assert similarities == sorted(similarities)
+    assert similarities[2] == 0
+    assert similarities[4] == 1
 
 
 def test_direction_is_averaged_and_the_diagonal_is_one():
@@ -39,11 +39,11 @@ def test_direction_is_averaged_and_the_diagonal_is_one():
 
 def test_bounded_leaves_its_input_alone():
     matrix = np.array([[1, -1.2, 0.3], [-1.2, 1, -1.0], [0.3, -1.0, 1]])
-    found, count = clip_similarity(matrix)
+    clipped, count = clip_similarity(matrix)
     assert count == 1
-    assert found.min() == -1
+    assert clipped.min() == -1
     assert matrix.min() == -1.2
-    assert clip_similarity(found)[1] == 0
+    assert clip_similarity(clipped)[1] == 0
 
 
 @pytest.mark.parametrize(

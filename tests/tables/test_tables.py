@@ -54,9 +54,9 @@ def test_text_formats(text, names, tmp_path):
     path = tmp_path / "table.txt"
     path.write_bytes(text.encode())
     for source in (path, str(path), io.StringIO(text), io.BytesIO(text.encode())):
-        matrix, found = read_similarity(source)
+        matrix, read_names = read_similarity(source)
         np.testing.assert_array_equal(matrix, TABLE)
-        assert found == names
+        assert read_names == names
         assert matrix.dtype == np.float64
         assert matrix.flags.c_contiguous
 
@@ -80,13 +80,13 @@ def test_npy_and_npz(tmp_path):
     np.savez_compressed(tmp_path / "named.npz", similarity=TABLE, names=np.array(NAMES), other=np.zeros(3))
     np.savez(tmp_path / "bytes.npz", similarity=TABLE, names=np.array(NAMES, dtype="S4"))
     for file, names in (("a.npy", None), ("fortran.npy", None), ("only.npz", None)):
-        matrix, found = read_similarity(tmp_path / file)
+        matrix, read_names = read_similarity(tmp_path / file)
         np.testing.assert_array_equal(matrix, TABLE)
-        assert found is names
+        assert read_names is names
     for file in ("named.npz", "bytes.npz"):
-        matrix, found = read_similarity(tmp_path / file)
+        matrix, read_names = read_similarity(tmp_path / file)
         np.testing.assert_array_equal(matrix, TABLE)
-        assert found == NAMES
+        assert read_names == NAMES
 
 
 def test_the_contents_decide_not_the_name(tmp_path):
@@ -128,9 +128,9 @@ def test_written_tables_come_back_exactly(ending, case, tmp_path_factory):
     table, names = case
     path = tmp_path_factory.mktemp("tables") / f"table.{ending}"
     write_similarity(path, table, names)
-    matrix, found = read_similarity(path)
+    matrix, read_names = read_similarity(path)
     np.testing.assert_array_equal(matrix.view(np.uint64), table.view(np.uint64))
-    assert found == (None if names is None else tuple(name.strip() for name in names))
+    assert read_names == (None if names is None else tuple(name.strip() for name in names))
 
 
 def test_write_refuses_unknown_endings_and_bad_names(tmp_path):

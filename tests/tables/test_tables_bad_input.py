@@ -239,12 +239,12 @@ MESS = st.text(alphabet='01.5,;\t \n\r"#[]{}:ABtaskn-e_\ufeff\u2028', max_size=6
 @settings(max_examples=200)
 @given(MESS | st.binary(max_size=60))
 def test_any_bytes_give_a_matrix_or_one_line(data):
-    found, message = outcome(data)
-    if found is None:
+    table, message = outcome(data)
+    if table is None:
         assert "`any`" in message
         assert len(message.splitlines()) == 1
     else:
-        matrix, names = found
+        matrix, names = table
         assert matrix.shape == (len(matrix), len(matrix))
         assert np.isfinite(matrix).all()
         assert names is None or len(set(names)) == len(matrix)
@@ -258,9 +258,9 @@ def test_damaged_archives_give_a_matrix_or_one_line(place, damage):
     data = bytearray(stored.getvalue())
     place %= len(data)
     data[place : place + len(damage)] = damage
-    found, message = outcome(bytes(data))
-    if found is None:
+    table, message = outcome(bytes(data))
+    if table is None:
         assert "`any`" in message
         assert len(message.splitlines()) == 1
     else:
-        assert found[0].shape == (2, 2)
+        assert table[0].shape == (2, 2)

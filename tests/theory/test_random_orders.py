@@ -19,8 +19,8 @@ def test_listing_equals_one_by_one(make_correlation, num_tasks, seed, shared):
     Co = None if shared else make_correlation(num_tasks, seed + 1)
     weights = rng.uniform(0.1, 2, num_tasks)
     expected = [final_error(C, order, Co, weights) for order in permutations(range(num_tasks))]
-    found = listed_errors(C, output_factor(Co, num_tasks), weights)
-    np.testing.assert_allclose(found, expected, atol=1e-12)
+    listed = listed_errors(C, output_factor(Co, num_tasks), weights)
+    np.testing.assert_allclose(listed, expected, atol=1e-12)
     record = expected_random_error(C, Co, weights)
     assert record.exact
     assert (record.count, record.sem) == (len(expected), 0)
@@ -47,8 +47,8 @@ def test_large_sizes_are_sampled_with_a_standard_error():
     assert record.sem == pytest.approx(record.std / np.sqrt(500))
     assert record == expected_random_error(C, num_samples=500, seed=7)
     assert record != expected_random_error(C, num_samples=500, seed=8)
-    one = expected_random_error(C, num_samples=1)
-    assert (one.std, one.sem) == (0, np.inf)
+    sampled = expected_random_error(C, num_samples=1)
+    assert (sampled.std, sampled.sem) == (0, np.inf)
 
 
 @pytest.mark.slow("time")

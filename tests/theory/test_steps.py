@@ -14,9 +14,9 @@ INNER = st.floats(0.01, 0.99)
 
 @given(STEPS, INNER, st.floats(1, 1e6), st.floats(0, 2))
 def test_odds_fall_as_a_power_of_the_steps(steps, d, reference_steps, b):
-    found = retention_for_steps(steps, d, reference_steps, exponent=b)
+    scaled = retention_for_steps(steps, d, reference_steps, exponent=b)
     odds = d / (1 - d) * (np.array(steps) / reference_steps) ** -b
-    assert found == pytest.approx(odds / (1 + odds), rel=1e-9)
+    assert scaled == pytest.approx(odds / (1 + odds), rel=1e-9)
 
 
 @given(INNER, st.integers(1, 6))
