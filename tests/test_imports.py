@@ -29,7 +29,7 @@ LAYERS = [
         "progress",
         "stratified",
     },
-    {"task", "portable"},
+    {"task", "portable", "cells", "given_table"},
     {"theory"},
     {"ordering"},
     {"tables"},

@@ -69,16 +69,17 @@ def numbers(value: ArrayLike) -> Floats | None:
         return None
 
 
-def square_matrix(value: ArrayLike, name: str = "similarity") -> Floats:
-    """A float64 copy of a finite, square, nonempty matrix."""
+def square_matrix(value: ArrayLike, name: str = "similarity", *, missing: bool = False) -> Floats:
+    """A float64 copy of a finite, square, nonempty matrix; `missing` allows nan, for a missing number."""
     matrix = numbers(value)
     if matrix is None:
         raise BadArgument(f"`{name}` must be a square table of numbers, got ragged rows, text or too large a number.")
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
         shape = " x ".join(map(str, matrix.shape)) or "a single number"
         raise BadArgument(f"`{name}` must be a square P x P matrix, got {shape}.")
-    if not np.isfinite(matrix).all():
-        row, column = np.argwhere(~np.isfinite(matrix))[0]
+    wrong = np.isinf(matrix) if missing else ~np.isfinite(matrix)
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0]
         raise BadArgument(
             f"`{name}` must be finite, got {matrix[row, column]} at row {row + 1}, column {column + 1}. "
             "Fill or drop missing entries first."

@@ -16,7 +16,7 @@ GOOD = "task,A,B,C\nA,1,0.5,0.2\nB,0.5,1,0.1\nC,0.2,0.1,1\n"
 BAD_FILES = {
     "ragged": ("1,0.5\n0.5\n", "line 2"),
     "text": ("1,x\n0.5,1\n", "'x' on line 1, column 2"),
-    "nan": ("1,nan\nnan,1\n", "finite"),
+    "nan": ("1,nan\nnan,1\n", "got none for A and B"),
     "infinity": ("1,inf\ninf,1\n", "finite"),
     "empty": ("", "empty"),
     "2 x 3": ("1,0,0\n0,1,0\n", "2 rows and 3 columns"),
@@ -101,7 +101,7 @@ def test_output_with_other_names(tmp_path, capsys):
     path, output = tmp_path / "good.csv", tmp_path / "output.csv"
     path.write_text(GOOD)
     output.write_text(GOOD.replace("C", "D"))
-    assert "same tasks as FILE" in refused(capsys, ["solve", str(path), "--output-similarity", str(output)])
+    assert "same tasks as the table" in refused(capsys, ["solve", str(path), "--output-similarity", str(output)])
 
 
 def test_ambiguous_before(tmp_path, capsys):

@@ -240,7 +240,8 @@ def test_bad_matrices_are_refused_with_the_fix():
     for matrix, message in [
         ([[1, 0.5]], "square P x P matrix, got 1 x 2"),
         ([[1, 0.5], [0.5]], "ragged rows"),
-        ([[1, np.nan], [0.5, 1]], "must be finite, got nan at row 1, column 2"),
+        ([[1, np.inf], [0.5, 1]], "must be finite, got inf at row 1, column 2"),
+        ([[1, np.nan], [np.nan, 1]], "a number for every pair of tasks, got none for A and B in either direction"),
         ([[2, 0.5], [0.5, 1]], "ones on the diagonal, got 2"),
         ([[1, 3], [3, 1]], "entries in [-1, 1], got 3"),
         (np.eye(2001), "at most 2000 tasks"),

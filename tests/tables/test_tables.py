@@ -39,6 +39,24 @@ TEXTS = {
     "years as names": ("year,2001,2,0.5\n2001,1,.5,.25\n2,.5,1,-.125\n0.5,.25,-.125,1", ("2001", "2", "0.5")),
     "counted under a letter": ("#no\nt,1,2,3\n1,1,.5,.25\n2,.5,1,-.125\n3,.25,-.125,1", ("1", "2", "3")),
     "pandas without index": ("0,1,2\n" + PLAIN, ("0", "1", "2")),
+    "percent signs": ("cats,dogs,owls\n100%,50 %,25%\n50%,100%,-12.5%\n25.0 %,-12.5%,1", NAMES),
+    "percent and decimal commas": ("100%;50 %;25%\n50,0%;100%;-12,5%\n25%;-12,5%;1", None),
+    "typeset minus": (PLAIN.replace("-", "\u2212"), None),
+    "rows in another order": ("t,cats,dogs,owls\nowls,.25,-.125,1\ncats,1,.5,.25\ndogs,.5,1,-.125\n", NAMES),
+    "words for missing": ("1,0.5,n/a\nNaN,1,-\n0.25,-0.125,1\n", None),
+    "empty diagonal": (",0.5,0.25\n0.5,,-0.125\n0.25,-0.125,\n", None),
+    "lower triangle": (",cats,dogs,owls\ncats,1,,\ndogs,.5,1,\nowls,.25,-.125,1\n", NAMES),
+    "upper triangle": ("1,0.5,0.25\n,1,-0.125\n,,1\n", None),
+    "ragged lower triangle": ("1\n0.5,1\n0.25,-0.125,1\n", None),
+    "ragged lower triangle of blanks": ("1\n0.5 1\n0.25 -0.125 1\n", None),
+    "ragged lower triangle with names": ("cats,1\ndogs,.5,1\nowls,.25,-.125,1\n", NAMES),
+    "ragged lower triangle with both": ("cats,dogs,owls\ncats,1\ndogs,.5,1\nowls,.25,-.125,1\n", NAMES),
+    "json nulls": ("[[1, 0.5, null], [0.5, 1, -0.125], [0.25, null, 1]]", None),
+    "json triangle": ("[[1], [0.5, 1], [0.25, -0.125, 1]]", None),
+    "json mapping of a triangle": (
+        '{"cats": {"cats": 1}, "dogs": {"cats": 0.5, "dogs": 1}, "owls": {"cats": 0.25, "dogs": -0.125, "owls": 1}}',
+        NAMES,
+    ),
     "json rows": (json.dumps(TABLE.tolist()), None),
     "json record": (json.dumps({"names": NAMES, "similarity": TABLE.tolist()}), NAMES),
     "json record without names": (json.dumps({"similarity": TABLE.tolist()}), None),
@@ -94,6 +112,27 @@ def test_the_contents_decide_not_the_name(tmp_path):
     with path.open("wb") as stream:
         np.save(stream, TABLE)
     np.testing.assert_array_equal(read_similarity(path)[0], TABLE)
+
+
+def test_missing_numbers_of_arrays(tmp_path):
+    np.save(tmp_path / "lower.npy", np.where(np.triu(np.ones((3, 3)), 1), np.nan, TABLE))
+    np.testing.assert_array_equal(read_similarity(tmp_path / "lower.npy")[0], TABLE)
+
+
+def test_what_was_filled_is_logged(caplog):
+    read_similarity(io.StringIO(PLAIN), name="whole.csv")
+    assert caplog.messages == []
+    read_similarity(io.StringIO("1,\n0.5,1\n"), name="half.csv")
+    assert caplog.messages == ["half.csv: the missing cell A-B is taken from B-A: a similarity is symmetric"]
+
+
+def test_what_a_file_holds_can_be_said():
+    strict = ",cats,dogs,owls\ncats,,,\ndogs,.5,,\nowls,.25,-.125,\n"
+    with pytest.raises(ValueError, match="say `kind` similarity"):
+        read_similarity(io.StringIO(strict))
+    np.testing.assert_array_equal(read_similarity(io.StringIO(strict), kind="similarity")[0], TABLE)
+    with pytest.raises(ValueError, match="`kind` must be one of similarity, transfer, got 'both'"):
+        read_similarity(io.StringIO(strict), kind="both")
 
 
 def test_standard_input(monkeypatch):

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from taskorder.arguments import BadArgument, did_you_mean
 from taskorder.cli import audit, data, demo, explore, export, order, plan, report, run, simulate, solve, status
 from taskorder.cli.options import option_names, option_strings
-from taskorder.cli.output import BAD_INPUT, INTERRUPTED, say, write
+from taskorder.cli.output import BAD_INPUT, INTERRUPTED, said_log, say, write
 
 EXAMPLES = """\
 examples:
@@ -92,7 +92,8 @@ def run_parsed(make_parser: Callable[[], argparse.ArgumentParser], argv: Sequenc
         if args.command is None:
             parser.print_help(sys.stderr)
             return BAD_INPUT
-        code, text = args.run(args)
+        with said_log():
+            code, text = args.run(args)
         return write(text) or int(code)
     except SystemExit as end:  # argparse has printed the help, the version or an error
         return int(end.code or 0) or write("")

@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from taskorder.checks import Floats
+    from taskorder.given_table import GivenTable
 
 FILES = """\
 FILE is a P x P table of at most 2000 tasks: a transfer table (row: the task
 that was learned, column: the task that is tested; 1 is perfect, 0 is chance),
 or a similarity (symmetric, 1 on the diagonal). CSV, TSV or semicolons (with or
-without a header row and a name column), JSON, NPY or NPZ; - reads standard
-input. Decimal commas are read between semicolons or tabs. Tasks are called by
-their names in FILE, else A, B, C, ... (T01, T02, ... past 26 tasks).
+without a header row and a name column), JSON, NPY, NPZ or a sheet of a workbook
+(table.xlsx or table.xlsx:Sheet2; needs the extra excel); - reads standard
+input. Decimal commas are read between semicolons or tabs, and 45 % as 0.45.
+Missing cells of a similarity, or a whole triangle, are filled from the other
+side of its diagonal. Tasks are called by their names in FILE, else A, B, C, ...
+(T01, T02, ... past 26 tasks).
 """
 
 TABLE_KINDS = """
@@ -181,9 +185,11 @@ def retention_of(text: str | None) -> float | list[float] | dict[str, float] | N
 
 
 def table_of(
-    args: argparse.Namespace, table: Floats, names: tuple[str, ...], *, similarity: bool
+    args: argparse.Namespace, given: GivenTable, names: tuple[str, ...], *, similarity: bool
 ) -> tuple[Floats, tuple[str, ...]]:
-    """The table in FILE, or computed from its losses, loss ratios or accuracies, and notes on that."""
+    """The table in FILE, where cells may be missing, or one computed from its losses, loss ratios or accuracies, and
+    notes on that."""
+    from taskorder.given_table import TRANSFER, checked_kind, completed
     from taskorder.tables.knowledge import transfer_table
     from taskorder.tables.loss_ratios import (
         clip_similarity,
@@ -196,7 +202,8 @@ def table_of(
     if args.chance is not None and kind not in ("losses", "accuracy"):
         raise ValueError("`--chance` must come with --losses or --accuracy, got neither.")
     if kind is None:
-        return table, ()
+        complete = completed(given, args.file or "table", checked_kind(args.kind))
+        return complete.values, complete.notes
     if args.demo:
         raise ValueError(f"`--{kind}` must come with a FILE, got --demo, which is a table of similarities.")
     if kind != "ratios" and args.chance is None:
@@ -204,6 +211,7 @@ def table_of(
         raise ValueError(
             f"`--{kind}` must come with --chance, got none. Give a file, or a number: {guess} for two equal classes."
         )
+    table = completed(given, args.file, TRANSFER).values
     if kind == "ratios":
         ratios = table
     else:
@@ -211,8 +219,8 @@ def table_of(
     source = "loss ratios" if kind == "ratios" else kind
     paper, raised = clip_similarity(similarity_from_loss_ratios(ratios))  # refuses ratios that are none
     if not similarity:
-        return transfer_table(1 - ratios), (f"knowledge from the {source} in the file",)
-    notes = [f"similarity from the {source} in the file"]
+        return transfer_table(1 - ratios), (*given.notes, f"knowledge from the {source} in the file")
+    notes = [*given.notes, f"similarity from the {source} in the file"]
     if raised:
         notes.append(f"{raised} pair{'s' if raised > 1 else ''} of tasks with similarity below -1: taken as -1")
     return paper, tuple(notes)
@@ -222,6 +230,7 @@ def _chance(args: argparse.Namespace, names: tuple[str, ...]) -> Floats:
     """The P x P table that --chance stands for."""
     import numpy as np
 
+    from taskorder.given_table import GivenTable, aligned
     from taskorder.tables.reading import read_similarity
 
     try:
@@ -229,39 +238,30 @@ def _chance(args: argparse.Namespace, names: tuple[str, ...]) -> Floats:
     except ValueError:
         if args.chance == "-" and args.file == "-":
             raise ValueError("`--chance` must be a file when FILE is -, got - twice.") from None
-        table, chance_names = read_similarity(args.chance)
+        table, chance_names = read_similarity(args.chance, kind="transfer")
         if len(table) != len(names):
             raise ValueError(f"`--chance` must have {len(names)} rows like FILE, got {len(table)}.") from None
-        return table if chance_names is None else _aligned(table, chance_names, names, args.chance)
+        return aligned(GivenTable(table, chance_names), names, args.chance)
     if len(numbers) not in (1, len(names)):
         raise ValueError(f"`--chance` must be one number or {len(names)}, one a task, got {len(numbers)}.")
     return np.array(np.broadcast_to(numbers, (len(names), len(names))))
 
 
-def read_tables(args: argparse.Namespace) -> tuple[Floats, tuple[str, ...], Floats | None]:
-    """The similarity, the names of its tasks, and the output similarity in the same order."""
+def read_tables(args: argparse.Namespace) -> tuple[GivenTable, tuple[str, ...], Floats | None]:
+    """The table, where cells may be missing, the names of its tasks, and the output similarity in the same order."""
     from taskorder.checks import task_names
-    from taskorder.tables.reading import demo_similarity, read_similarity
+    from taskorder.given_table import SIMILARITY, GivenTable, aligned
+    from taskorder.tables.reading import demo_similarity, read_similarity, read_table
 
     if args.demo == (args.file is not None):
         raise ValueError(f"Give a FILE to read or --demo, and not both. See: taskorder {args.command} --help")
     if args.file == "-" and args.output == "-":
         raise ValueError("`--output-similarity` must be a file when FILE is -, got - twice.")
-    similarity, file_names = demo_similarity() if args.demo else read_similarity(args.file)
-    names = task_names(file_names, len(similarity))
+    given = GivenTable(*demo_similarity()) if args.demo else read_table(args.file)[0]
+    names = task_names(given.names, len(given.values))
     if args.output is None:
-        return similarity, names, None
-    output, output_names = read_similarity(args.output)
-    return similarity, names, output if output_names is None else _aligned(output, output_names, names, args.output)
-
-
-def _aligned(output: Floats, output_names: tuple[str, ...], names: tuple[str, ...], label: str) -> Floats:
-    """A second table in the task order of the first."""
-    odd = sorted(set(names) ^ set(output_names))
-    if odd:
-        raise ValueError(f"`{label}` must name the same tasks as FILE, got a difference: {odd[0]!r}.")
-    rows = [output_names.index(name) for name in names]
-    return output[rows][:, rows]
+        return given, names, None
+    return given, names, aligned(GivenTable(*read_similarity(args.output, kind=SIMILARITY)), names, args.output)
 
 
 def constraints_of(args: argparse.Namespace, names: tuple[str, ...]) -> dict[str, Any]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import io
+import logging
 import os
 import shlex
 import shutil
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
@@ -52,6 +53,25 @@ def say(message: str) -> None:
         print("taskorder:", " ".join(message.splitlines()), file=sys.stderr, flush=True)
     except OSError:
         _abandon(sys.stderr)
+
+
+@contextlib.contextmanager
+def said_log() -> Iterator[None]:
+    """Inside `with`, what the library logs is said, one line a message."""
+
+    class Saying(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            say(record.getMessage())
+
+    logger, handler = logging.getLogger("taskorder"), Saying(logging.INFO)
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
 
 
 def write(text: str) -> int:

@@ -71,10 +71,13 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     """The exit code and what to print."""
     from taskorder.cli.progress import Watcher
     from taskorder.cli.render import simulation_lines, simulation_table
+    from taskorder.given_table import SIMILARITY, completed
     from taskorder.linear.random_tasks import Sizes
     from taskorder.linear.simulate import simulate
 
-    similarity, names, output = read_tables(args)
+    given, names, output = read_tables(args)
+    complete = completed(given, args.file or "table", SIMILARITY)
+    similarity = complete.values
     with Watcher(draw=sys.stderr.isatty(), label="simulating seeds") as watcher:
         sizes = Sizes(args.num_latent, args.num_inputs, args.num_outputs)
         order, notes = _order(args, similarity, names, output)
@@ -82,7 +85,7 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
             similarity, order, output=output, names=names, sizes=sizes, num_seeds=args.num_seeds, seed=args.seed,
             steps=args.steps, learning_rate=args.learning_rate, repair=args.repair, report=watcher.count,
         )  # fmt: skip
-    result = dataclasses.replace(result, notes=result.notes + notes)
+    result = dataclasses.replace(result, notes=complete.notes + result.notes + notes)
     if watcher.interrupted:
         say(f"interrupted after {result.num_seeds} of {args.num_seeds} seeds; these are their means")
     code = INTERRUPTED if watcher.interrupted else 0

@@ -10,10 +10,11 @@ from typing import Any
 from taskorder import checks
 from taskorder.arguments import unknown
 from taskorder.checks import Floats
+from taskorder.given_table import SIMILARITY, kind_of
 from taskorder.ordering.clock import Watch
 from taskorder.ordering.plans import make_plan
 from taskorder.ordering.solve import RULES, RULES_WITHOUT_WEIGHTS, solve
-from taskorder.ordering.solver_input import SIMILARITY, checked_table, kind_of, solver_input
+from taskorder.ordering.solver_input import checked_table, solver_input
 from taskorder.records import Plan
 from taskorder.tables.reading import demo_similarity, read_similarity
 from taskorder.theory.graphs import chain, leaves, ring, tree

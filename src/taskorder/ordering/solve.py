@@ -13,6 +13,7 @@ from taskorder import checks
 from taskorder.arguments import BadArgument, unknown
 from taskorder.checks import Floats, Ints
 from taskorder.constraints import TaskName
+from taskorder.given_table import TRANSFER, kind_of
 from taskorder.ordering import rules
 from taskorder.ordering.clock import Clock, Watch
 from taskorder.ordering.first_order import first_order_rule
@@ -23,7 +24,7 @@ from taskorder.ordering.path import path_rule
 from taskorder.ordering.plans import make_plan
 from taskorder.ordering.problem import Problem
 from taskorder.ordering.sampling import UNEVEN, is_uniform, random_order
-from taskorder.ordering.solver_input import TRANSFER, SolverInput, kind_of, solver_input
+from taskorder.ordering.solver_input import SolverInput, solver_input
 from taskorder.ordering.visits import minimize_visits
 from taskorder.records import Plan
 

@@ -14,6 +14,17 @@ from taskorder import checks
 from taskorder.arguments import BadArgument, unknown
 from taskorder.checks import MAX_TASKS, Floats
 from taskorder.constraints import Constraints
+from taskorder.given_table import (
+    LARGEST_ASYMMETRY,
+    SIMILARITY,
+    agreed_names,
+    aligned,
+    by_name,
+    checked_kind,
+    completed,
+    given_table,
+    kind_of,
+)
 from taskorder.ordering.law_problem import LawProblem
 from taskorder.ordering.problem import Problem, open_problem
 from taskorder.records import Plan, Repair
@@ -27,10 +38,6 @@ from taskorder.theory.law import (
 from taskorder.theory.nearest import nearest_correlation
 
 OBJECTIVES = ("score", "error")
-SIMILARITY, TRANSFER = CONTENTS = ("similarity", "transfer")
-"""What a table holds: a symmetric similarity with ones on its diagonal, or knowledge, in general not symmetric."""
-LARGEST_ASYMMETRY = 1e-3
-"""A similarity may be so far from symmetric; what is farther is a transfer table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,12 +52,14 @@ class CheckedTable:
     repair: Repair | None
     """None where the similarity was a correlation matrix already."""
     output_repair: Repair | None
+    filled: tuple[str, ...] = ()
+    """What was done about missing cells, in words."""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The repairs, in words."""
+        """What was filled and repaired, in words."""
         repairs = {"similarity": self.repair, "output": self.output_repair}
-        return tuple(f"{name} {repair.summary()}" for name, repair in repairs.items() if repair)
+        return (*self.filled, *(f"{name} {repair.summary()}" for name, repair in repairs.items() if repair))
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +139,9 @@ class SolverInput:
         return self.problem(repeats) if self.law is None else self.law_problem(repeats)
 
 
-def checked_table(similarity: ArrayLike, output: ArrayLike | None = None, *, repair: bool = True) -> CheckedTable:
+def checked_table(
+    similarity: ArrayLike, output: ArrayLike | None = None, *, repair: bool = True, filled: tuple[str, ...] = ()
+) -> CheckedTable:
     """Check a similarity matrix and an output similarity; without `repair`, refuse what is no correlation matrix."""
     given = _few_tasks(checks.square_matrix(similarity), "similarity")
     checks.correlation_entries(given)
@@ -147,6 +158,7 @@ def checked_table(similarity: ArrayLike, output: ArrayLike | None = None, *, rep
         output=checks.output_similarity(output, len(given)),
         repair=_unless_rounding(report),
         output_repair=_unless_rounding(output_report),
+        filled=filled,
     )
 
 
@@ -158,6 +170,8 @@ def solver_input(
     kind: str | None = None,
     start: ArrayLike | None = None,
     output: ArrayLike | None = None,
+    names: Sequence[str] | None = None,
+    weights: ArrayLike | Mapping[str, float] | None = None,
     seed: int = 0,
     repair: bool = True,
     **constraints: Any,
@@ -167,15 +181,19 @@ def solver_input(
     >>> solver_input([[1, 0.5], [0.5, 1]], first="B").law_problem().precedes.tolist()
     [[False, False], [True, False]]
     """
-    given = _few_tasks(checks.square_matrix(table, "table"), "table")
     if objective not in (None, *OBJECTIVES):
         raise unknown("objective", objective, OBJECTIVES)
-    if kind not in (None, *CONTENTS):
-        raise unknown("kind", kind, CONTENTS)
+    checked_kind(kind)
+    opened = given_table(table)
+    _few_tasks(opened.values, "table")
+    opened = replace(opened, names=agreed_names(names, opened))
+    complete = completed(opened, "table", kind)
+    # from here on no number is missing: what a table holds is told by all of them
+    given, notes = complete.values, complete.notes
     told = kind is not None
     kind = kind or kind_of(given)
-    checked = Constraints.of(len(given), **constraints)
-    d = checked_retention(PLAIN_RETENTION if retention is None else retention, len(given), checked.names)
+    checked = Constraints.of(len(given), names=opened.names, weights=by_name(weights), **constraints)
+    d = checked_retention(PLAIN_RETENTION if retention is None else by_name(retention), len(given), checked.names)
     options = {
         "retention": None if retention is None else _plain_retention(d),
         "objective": objective,
@@ -185,7 +203,12 @@ def solver_input(
     seed = checks.seed_number(seed)
     if (d == 1).all() and objective != "score":
         _check_theory(given, kind, start)
-        return SolverInput(checked_table(given, output, repair=repair), checked, seed, None, options)
+        if output is not None:
+            second = completed(given_table(output, "output"), "output", SIMILARITY)
+            output = aligned(second, checked.names, "output")
+            notes += tuple(f"output: {note}" for note in second.notes)
+        read = checked_table(given, output, repair=repair, filled=notes)
+        return SolverInput(read, checked, seed, None, options)
     if output is not None:
         raise BadArgument(
             f"`output` must be left out with a retention of {d.min():g}, got one: an output similarity belongs to the "
@@ -199,7 +222,7 @@ def solver_input(
         start=np.zeros(len(given)) if start is None else checked_start(start, len(given)),
         made=made,
     )
-    return SolverInput(CheckedTable(given, given, None, None, None), checked, seed, law, options)
+    return SolverInput(CheckedTable(given, given, None, None, None, notes), checked, seed, law, options)
 
 
 def solver_input_of(plan: Plan, table: ArrayLike) -> SolverInput:
@@ -224,22 +247,12 @@ def with_retention(inputs: SolverInput, retention: float) -> SolverInput:
     kind = (inputs.options or {}).get("kind") or kind_of(inputs.table.given)
     if retention == 1:
         _check_theory(inputs.table.given, kind, None if inputs.law is None or not inputs.law.start.any() else 0)
-        return replace(inputs, table=checked_table(inputs.table.given), law=None)
+        return replace(inputs, table=checked_table(inputs.table.given, filled=inputs.table.filled), law=None)
     d = np.full(len(inputs.table.given), retention)
     if inputs.law is not None:
         return replace(inputs, law=replace(inputs.law, retention=d, objective="score"))
     knowledge, made = _knowledge(inputs.table.given, kind, repair=True, told=True)
     return replace(inputs, law=Law(knowledge, d, "score", np.zeros(len(d)), made))
-
-
-def kind_of(table: Floats) -> str:
-    """What a table holds: a similarity is symmetric, with ones on its diagonal and nothing outside of [-1, 1].
-
-    >>> kind_of(np.array([[1, 0.5], [0.5, 1]])), kind_of(np.array([[0.9, 0.5], [0.1, 1]]))
-    ('similarity', 'transfer')
-    """
-    ones = np.abs(np.diagonal(table) - 1).max() <= checks.SYMMETRY_TOLERANCE
-    return SIMILARITY if ones and checks.asymmetry(table) <= LARGEST_ASYMMETRY else TRANSFER
 
 
 def _check_theory(given: Floats, kind: str, start: object) -> None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
 from collections import Counter
 from typing import Any
 
-from taskorder.checks import counted
+from taskorder.checks import counted, square_matrix
+from taskorder.given_table import GivenTable
+from taskorder.tables._names import checked_names
 from taskorder.tables.input_files import refusal
 
 _JSON_FORMS = '[[1, 0.5], [0.5, 1]] or {"names": [...], "similarity": [[...]]} or {"A": {"A": 1, "B": 0.5}, ...}'
 
 
-def parse_json(text: str, label: str, max_tasks: int) -> tuple[list[list[float]], list[str] | None]:
-    """The rows and names of a JSON table in one of its three forms."""
+def parse_json(text: str, label: str, max_tasks: int) -> GivenTable:
+    """A JSON table in one of its three forms; null, or a name that a row leaves out, stands for a missing number."""
     # parsed numbers and lists take up to forty times the room of their text
     if text.count(",") + text.count("[") + text.count("{") > 2 * (max_tasks + 1) ** 2:
         raise ValueError(f"`{label}` must hold at most {max_tasks} tasks, got more. Plan a subset of them.")
@@ -43,7 +46,11 @@ def parse_json(text: str, label: str, max_tasks: int) -> tuple[list[list[float]]
         data, names = _from_mapping(data, label)
     if not isinstance(data, list) or not data or not all(isinstance(row, list) for row in data):
         raise ValueError(f"`{label}` must hold a table, got something else. Expected {_JSON_FORMS}.")
-    return [_numbers(row, number, len(data[0]), label) for number, row in enumerate(data, start=1)], names
+    if all(len(row) == number for number, row in enumerate(data, start=1)):
+        data = [row + [None] * (len(data) - len(row)) for row in data]  # a lower triangle
+    values = [_numbers(row, number, len(data[0]), label) for number, row in enumerate(data, start=1)]
+    matrix = square_matrix(values, label, missing=True)
+    return GivenTable(matrix, None if names is None else checked_names(names, len(matrix), label))
 
 
 def _from_mapping(data: dict[str, Any], label: str) -> tuple[list[list[Any]], list[str]]:
@@ -53,19 +60,20 @@ def _from_mapping(data: dict[str, Any], label: str) -> tuple[list[list[Any]], li
     for name, row in data.items():
         if not isinstance(row, dict):
             raise ValueError(f"`{label}` must map every task to its row, got no row at {name[:40]!r}: {_JSON_FORMS}.")
-        odd = sorted(set(row) ^ set(names))
+        odd = sorted(set(row) - set(names))
         if odd:
-            got = f"{name[:40]!r} with another {odd[0][:40]!r}"
-            raise refusal(label, "name the same tasks in every row", got, "")
-    return [[data[row][column] for column in names] for row in names], names
+            got = f"{odd[0][:40]!r} in that of {name[:40]!r}"
+            raise refusal(label, "name tasks that have rows in every row", got, "")
+    return [[data[row].get(column) for column in names] for row in names], names
 
 
 def _numbers(row: list[Any], number: int, length: int, label: str) -> list[float]:
     if len(row) != length:
         got = f"{counted(len(row), 'cell')} in row {number} where row 1 has {length}"
         raise refusal(label, "have equally long rows", got, "")
-    for column, cell in enumerate(row, start=1):
-        if isinstance(cell, bool) or not isinstance(cell, (int, float)) or not abs(cell) <= 1e300:
+    cells = [math.nan if cell is None else cell for cell in row]
+    for column, cell in enumerate(cells, start=1):
+        if isinstance(cell, bool) or not isinstance(cell, (int, float)) or abs(cell) > 1e300:
             got = f"{str(cell)[:40]!r} at row {number}, column {column}"
             raise refusal(label, "hold finite numbers", got, "")
-    return [float(cell) for cell in row]
+    return [float(cell) for cell in cells]

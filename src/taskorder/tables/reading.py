@@ -1,4 +1,4 @@
-"""Similarity matrices and weights from files: CSV, TSV, other separated text, JSON, NPY and NPZ.
+"""Similarity matrices and weights from files: CSV, TSV, other separated text, JSON, NPY, NPZ and workbooks (.xlsx).
 
 Separated text may have a header row, a name column, both or neither; lines that start with # are comments. Decimal
 commas are read where semicolons or tabs separate the cells, and refused elsewhere. Every failure is a ValueError of one
@@ -9,22 +9,26 @@ from __future__ import annotations
 
 import io
 import itertools
+import logging
 import os
 import re
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import resources
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from taskorder.arguments import BadArgument
 from taskorder.checks import MAX_TASKS, Floats, is_text, square_matrix, task_index, task_names
 from taskorder.files import utf8_text
+from taskorder.given_table import GivenTable, checked_kind, completed, given_table
 from taskorder.tables._json_table import parse_json
 from taskorder.tables._names import checked_names
 from taskorder.tables._text_table import parse_text
+from taskorder.tables._workbook import is_workbook, read_workbook, split_sheet
 from taskorder.tables.arrays import NPY_MAGIC, ZIP_MAGIC, one_line, read_npy, read_npz
 from taskorder.tables.input_files import FileOrStream, read_bytes, refusal, refuse_binary, text_lines
 from taskorder.tables.separated import is_number, read_rows, split_names
@@ -32,23 +36,37 @@ from taskorder.tables.separated import is_number, read_rows, split_names
 MAX_TABLE_BYTES = 256 * 2**20
 """Larger files are refused before they are read; 2000 x 2000 numbers with 17 digits take about 80 MB."""
 
+_logger = logging.getLogger(__name__)
+
 _JSON = re.compile(rb"(?:\xef\xbb\xbf)?\s*[\[{]")
 
 
 def read_similarity(
-    path_or_stream: FileOrStream, *, name: str | None = None, max_bytes: int = MAX_TABLE_BYTES
+    path_or_stream: FileOrStream | Any,
+    *,
+    name: str | None = None,
+    kind: str | None = None,
+    sheet: str | None = None,
+    max_bytes: int = MAX_TABLE_BYTES,
 ) -> tuple[Floats, tuple[str, ...] | None]:
     r"""Read a similarity matrix, or any other P x P table, and the names of its tasks.
 
-    The contents decide the format: NPY and NPZ by their first bytes, JSON by its first bracket; everything else is
-    separated text.
+    The contents decide the format: NPY, NPZ and .xlsx by their first bytes, JSON by its first bracket; everything else
+    is separated text. A DataFrame is taken as it is.
+
+    Missing cells (empty, or a word like n/a) of a similarity are filled from the other side of the diagonal, a missing
+    diagonal with ones, and what was filled is logged. A transfer table must be complete. Cells like 45 % are shares.
 
     Parameters
     ----------
-    path_or_stream : path or open stream
-        "-" reads standard input.
+    path_or_stream : path, open stream or DataFrame
+        "-" reads standard input; "table.xlsx:Sheet2" reads that sheet.
     name : str, optional
         What messages call the table. Default: its path.
+    kind : {"similarity", "transfer"}, optional
+        What the table holds. By default that is told by what is there of it.
+    sheet : str, optional
+        The sheet of a workbook. Default: the only one that holds a table.
     max_bytes : int
         Larger files are refused before they are read.
 
@@ -68,15 +86,34 @@ def read_similarity(
     >>> from taskorder import read_similarity
     >>> read_similarity(io.StringIO("task,cats,dogs\ncats,1,0.5\ndogs,0.5,1"))
     (array([[1. , 0.5], [0.5, 1. ]]), ('cats', 'dogs'))
+    >>> read_similarity(io.StringIO("cats,1\ndogs,50 %,1"))
+    (array([[1. , 0.5], [0.5, 1. ]]), ('cats', 'dogs'))
     """
-    data, label = read_bytes(path_or_stream, name, max_bytes=max_bytes)
-    with warnings.catch_warnings():  # numpy's, of odd headers and huge numbers, which are checked here
-        warnings.simplefilter("ignore")
-        values, names = _parse(data, label)
-        matrix = square_matrix(values, label)
-    if len(matrix) > MAX_TASKS:
-        raise ValueError(f"`{label}` must hold at most {MAX_TASKS} tasks, got {len(matrix)}. Plan a subset of them.")
-    return matrix, None if names is None else checked_names(names, len(matrix), label)
+    given, label = read_table(path_or_stream, name=name, sheet=sheet, max_bytes=max_bytes)
+    given = completed(given, label, checked_kind(kind))
+    for note in given.notes:
+        _logger.warning("%s: %s", label, note)
+    return given.values, given.names
+
+
+def read_table(
+    source: FileOrStream | Any, *, name: str | None = None, sheet: str | None = None, max_bytes: int = MAX_TABLE_BYTES
+) -> tuple[GivenTable, str]:
+    """A table as it stands in a file or a DataFrame, where cells may be missing, and what messages call it."""
+    if hasattr(source, "to_numpy"):
+        label = name or "table"
+        given = given_table(source, label)
+    else:
+        source, sheet = split_sheet(source, sheet)
+        data, label = read_bytes(source, name, max_bytes=max_bytes)
+        with warnings.catch_warnings():  # numpy's and openpyxl's, of odd headers and numbers, which are checked here
+            warnings.simplefilter("ignore")
+            given = _parse(data, label, sheet)
+    if len(given.values) > MAX_TASKS:
+        got = len(given.values)
+        raise ValueError(f"`{label}` must hold at most {MAX_TASKS} tasks, got {got}. Plan a subset of them.")
+    names = None if given.names is None else checked_names(given.names, len(given.values), label)
+    return replace(given, names=names), label
 
 
 def demo_similarity() -> tuple[Floats, tuple[str, ...]]:
@@ -99,18 +136,25 @@ def demo_similarity() -> tuple[Floats, tuple[str, ...]]:
     return matrix, task_names(names, len(matrix))
 
 
-def _parse(data: bytes, label: str) -> tuple[ArrayLike, Sequence[str] | None]:
+def _parse(data: bytes, label: str, sheet: str | None) -> GivenTable:
+    if is_workbook(data, label):
+        return read_workbook(data, label, sheet, MAX_TASKS, max_bytes=MAX_TABLE_BYTES)
+    if sheet is not None:
+        raise refusal(label, "be an .xlsx file to have sheets", "another format", "Leave the sheet out.")
     if data.startswith(NPY_MAGIC):
-        return read_npy(data, label, _array_problem), None
+        return GivenTable(square_matrix(read_npy(data, label, _array_problem), label, missing=True))
     if data.startswith(ZIP_MAGIC):
-        return _parse_npz(data, label)
+        values, names = _parse_npz(data, label)
+        matrix = square_matrix(values, label, missing=True)
+        return GivenTable(matrix, None if names is None else checked_names(names, len(matrix), label))
     refuse_binary(data, label)
     if label.lower().endswith((".npy", ".npz")):
         raise refusal(label, "be an NPY or NPZ file", "something else", "Save it with numpy.save or savez.")
     if label.lower().endswith(".json") or _JSON.match(data):
         return parse_json(utf8_text(data, label), label, MAX_TASKS)
     lines = text_lines(io.BufferedReader(io.BytesIO(data)), label, max_bytes=len(data))
-    return parse_text(lines, label, MAX_TASKS)
+    given = parse_text(lines, label, MAX_TASKS)
+    return replace(given, values=square_matrix(given.values, label, missing=True))
 
 
 def _parse_npz(data: bytes, label: str) -> tuple[NDArray[Any], list[str] | None]:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from taskorder.arguments import BadArgument
+from taskorder.cells import DECIMAL_COMMA
 from taskorder.tables.input_files import refusal
 
 MAX_CELLS = 2**20
@@ -17,7 +18,6 @@ MAX_CELLS = 2**20
 _SAMPLE = 100_000
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _BLANKS = re.compile(r"[ \t]+")
-_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?")
 
 
 def read_rows(
@@ -117,7 +117,7 @@ def is_number(cell: str, separator: str = ";") -> bool:
 
 def has_decimal_comma(cell: str) -> bool:
     """Whether a cell is a number with a decimal comma."""
-    return _DECIMAL_COMMA.fullmatch(cell) is not None
+    return DECIMAL_COMMA.fullmatch(cell) is not None
 
 
 def to_numbers(cells: Sequence[str], separator: str) -> list[float] | None:
