@@ -15,6 +15,7 @@ from taskorder._version import __version__
 
 if TYPE_CHECKING:
     from taskorder.audit.audit import Audit, audit_results
+    from taskorder.audit.methods import MethodAudit, audit_methods
     from taskorder.audit.results_file import read_methods, read_results
     from taskorder.linear.random_tasks import Sizes
     from taskorder.linear.simulate import simulate
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Audit",
     "Comparison",
+    "MethodAudit",
     "PilotResult",
     "Plan",
     "PortableOrder",
@@ -49,6 +51,7 @@ __all__ = [
     "TransferLosses",
     "__version__",
     "align",
+    "audit_methods",
     "audit_results",
     "chain",
     "compare",
@@ -82,6 +85,7 @@ __all__ = [
 
 _HOMES = {
     "audit.audit": ("Audit", "audit_results"),
+    "audit.methods": ("MethodAudit", "audit_methods"),
     "audit.results_file": ("read_methods", "read_results"),
     "linear.simulate": ("simulate",),
     "linear.random_tasks": ("Sizes",),

@@ -104,6 +104,14 @@ def share_text(share: float) -> str:
     return f"{100 * share:.3g} %"
 
 
+def order_share(audit: Audit) -> str:
+    """The order's share of the variance with its interval; nothing where order and noise cannot be separated."""
+    part = next((part for part in audit.components if part.source == "order"), None)
+    if part is None:
+        return ""
+    return f"{share_text(part.share)} ({share_text(part.share_low)} to {share_text(part.share_high)})"
+
+
 def p_value(p: float) -> str:
     """A p-value.
 

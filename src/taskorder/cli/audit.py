@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from taskorder.audit.audit import Audit
+    from taskorder.audit.methods import MethodAudit
     from taskorder.audit.results import ResultRow, Results
 
 EPILOG = """\
@@ -63,8 +64,12 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> tuple[int, str]:
     """The exit code and what to print."""
-    audit = audited(args, args.results, lambda where, columns: _read(args.results, where, columns))
-    return 0, audit.to_json() + "\n" if args.json else page(lambda width: _drawn(audit))
+    from taskorder.audit.methods import MethodAudit
+
+    audit = audited(args, lambda where, columns: _read(args.results, where, columns))
+    if args.json:
+        return 0, audit.to_json() + "\n"
+    return 0, page(lambda width: _methods_drawn(audit) if isinstance(audit, MethodAudit) else _drawn(audit))
 
 
 def _read(path: str, where: dict[str, str], columns: dict[str, str]) -> dict[str, Results]:
@@ -121,3 +126,17 @@ def _drawn(audit: Audit) -> tuple[Table, list[str]]:
     headers = ("variance from", "share", "95 % interval", "standard deviation")
     table = plain_table(headers, rows or [("order and noise", "100 %", "", f"{points(audit.std)} points")], headers[:1])
     return table, [*head_lines(audit), *detail_lines(audit), audit.verdict]
+
+
+def _methods_drawn(audit: MethodAudit) -> tuple[Table, list[str]]:
+    """The methods as a table, every two of them below it, the verdict last."""
+    from taskorder.audit.method_words import pair_lines
+    from taskorder.audit.verdict import order_share, share_text
+    from taskorder.cli.render import plain_table
+
+    rows = [
+        (score.method, share_text(score.mean), f"{score.best_in} of {audit.num_orders}", order_share(score.audit))
+        for score in audit.methods
+    ]
+    headers = ("method", "accuracy", "best in orders", "order's share of the variance")
+    return plain_table(headers, rows, headers[:1]), [*pair_lines(audit), audit.verdict]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from taskorder.audit.audit import Audit
+    from taskorder.audit.methods import MethodAudit
     from taskorder.audit.results import Results
 
 
@@ -23,27 +24,28 @@ def add_audit(parser: argparse.ArgumentParser) -> None:
 
 
 def audited(
-    args: argparse.Namespace, source: str, read: Callable[[dict[str, str], dict[str, str]], dict[str, Results]]
-) -> Audit:
-    """The audit with the options of `add_audit` of what messages call `source`.
-
-    `read` takes the values to keep and the names of columns.
-    """
+    args: argparse.Namespace, read: Callable[[dict[str, str], dict[str, str]], dict[str, Results]]
+) -> Audit | MethodAudit:
+    """The audit with the options of `add_audit`; `read` takes the values to keep and the names of columns."""
     from taskorder.audit.audit import audit_results
-    from taskorder.audit.results import only_method
+    from taskorder.audit.methods import audit_methods
     from taskorder.checks import seed_number
 
     if not 0 < args.difference < 100:
         raise ValueError(f"`--difference` must be above 0 and below 100 points, got {args.difference:g}.")
     where = dict(_pair(text, "where", "COLUMN=VALUE") for text in args.where)
     columns = dict(_pair(text, "column", "WHAT=NAME") for text in args.columns)
-    return audit_results(
-        only_method(read(where, columns), source),
-        used=args.used,
-        compare=[(a, b) for a, b in args.compare],
-        difference=args.difference / 100,
-        seed=seed_number(args.seed),
-    )
+    methods = read(where, columns)
+    options = {"difference": args.difference / 100, "seed": seed_number(args.seed)}
+    if len(methods) == 1:
+        (results,) = methods.values()
+        return audit_results(results, used=args.used, compare=[(a, b) for a, b in args.compare], **options)
+    for option, given in (("used", args.used), ("compare", args.compare)):
+        if given:
+            first = next(iter(methods))
+            fix = f"Choose one with --where method={first}."
+            raise ValueError(f"`--{option}` must be left out for several methods, got {given!r}. {fix}")
+    return audit_methods(methods, **options)
 
 
 def _pair(text: str, option: str, form: str) -> tuple[str, str]:

@@ -213,7 +213,7 @@ def _audited(source: ReportInput, args: argparse.Namespace) -> Audit:
             "Or pipe what `taskorder audit - --json` prints."
         )
     path = source.path
-    return audited(args, source.name, lambda where, columns: read_methods(path, where, columns=columns))
+    return audited(args, lambda where, columns: read_methods(path, where, columns=columns))
 
 
 def _of_matrix(source: ReportInput | None, args: argparse.Namespace, watcher: Watcher) -> Page:
