@@ -34,18 +34,17 @@ from taskorder.checks import to_float
 class Audit:
     """What the order of the tasks does to the final average accuracy, by `audit_results`.
 
-        Accuracies are shares from 0 to 1; intervals are at 95 %.
+    Accuracies are shares from 0 to 1; intervals are at 95 %.
 
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from taskorder import audit_results
-        >>> from taskorder.audit.results import Results
-    from taskorder.audit.results_file import read_results
-        >>> accuracy = np.array([[[0.9], [0.8]], [[0.6], [0.5]]])  # (orders, seeds, tasks)
-        >>> audit = audit_results(Results(("A", "B"), ("1", "2"), ("x",), ("x",), accuracy))
-        >>> audit.design, round(audit.mean, 3), audit.orders[0].order
-        ('crossed', 0.7, 'A')
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from taskorder import audit_results
+    >>> from taskorder.audit.results import Results
+    >>> accuracy = np.array([[[0.9], [0.8]], [[0.6], [0.5]]])  # (orders, seeds, tasks)
+    >>> audit = audit_results(Results(("A", "B"), ("1", "2"), ("x",), ("x",), accuracy))
+    >>> audit.design, round(audit.mean, 3), audit.orders[0].order
+    ('crossed', 0.7, 'A')
     """
 
     design: Design
@@ -91,40 +90,39 @@ def audit_results(
 ) -> Audit:
     """Audit the results of one experiment: how much of their variance is the order, and how much the seed.
 
-        Parameters
-        ----------
-        results : Results
-            Final accuracies by order, seed and task, as `read_results` returns them; or what it reads: a path, a
-            DataFrame or a list of dicts.
-        used : str, optional
-            An order whose regret against the best one is reported.
-        compare : pairs of orders
-            Orders to test against each other.
-        difference : float
-            Difference in final average accuracy that a comparison should detect; 0.01 is one point.
-        seed : int
-            Of the random draws behind the intervals.
+    Parameters
+    ----------
+    results : Results
+        Final accuracies by order, seed and task, as `read_results` returns them; or what it reads: a path, a
+        DataFrame or a list of dicts.
+    used : str, optional
+        An order whose regret against the best one is reported.
+    compare : pairs of orders
+        Orders to test against each other.
+    difference : float
+        Difference in final average accuracy that a comparison should detect; 0.01 is one point.
+    seed : int
+        Of the random draws behind the intervals.
 
-        Returns
-        -------
-        Audit
+    Returns
+    -------
+    Audit
 
-        Raises
-        ------
-        ValueError
-            Where `used` or `compare` name an order that the results do not have.
+    Raises
+    ------
+    ValueError
+        Where `used` or `compare` name an order that the results do not have.
 
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from taskorder import audit_results
-        >>> from taskorder.audit.results import Results
-    from taskorder.audit.results_file import read_results
-        >>> rng = np.random.default_rng(0)
-        >>> accuracy = 0.8 + 0.05 * rng.standard_normal((6, 1, 1)) + 0.01 * rng.standard_normal((6, 4, 3))
-        >>> results = Results(tuple("ABCDEF"), tuple("1234"), tuple("xyz"), tuple("xyz"), accuracy)
-        >>> print(audit_results(results).verdict)  # doctest: +NORMALIZE_WHITESPACE
-        Order matters: it accounts for ...
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from taskorder import audit_results
+    >>> from taskorder.audit.results import Results
+    >>> rng = np.random.default_rng(0)
+    >>> accuracy = 0.8 + 0.05 * rng.standard_normal((6, 1, 1)) + 0.01 * rng.standard_normal((6, 4, 3))
+    >>> results = Results(tuple("ABCDEF"), tuple("1234"), tuple("xyz"), tuple("xyz"), accuracy)
+    >>> print(audit_results(results).verdict)  # doctest: +NORMALIZE_WHITESPACE
+    Order matters: it accounts for ...
     """
     if not isinstance(results, Results):
         results = read_results(results)

@@ -16,11 +16,11 @@ import numpy as np
 
 from taskorder.audit.comparisons import OrderTest
 from taskorder.audit.components import complete_block
+from taskorder.audit.power import LEVEL
 from taskorder.audit.results import Results
 from taskorder.checks import Floats
 from taskorder.stats import share_interval
 
-LEVEL = 0.05
 Paired = Literal["orders and seeds", "orders", "seeds", "nothing"]
 
 
@@ -106,6 +106,7 @@ def holm(ps: Sequence[float | None]) -> list[float | None]:
 
 def method_pair(names: tuple[str, str], first: Results, second: Results) -> MethodPair:
     """The comparison of two methods, before any correction for the number of pairs."""
+    # the differences of all runs that have a partner with the same order and seed
     orders = [order for order in first.orders if order in set(second.orders)]
     a, b = (_rows(results, orders) for results in (first, second))
     seeds = [seed for seed in first.seeds if seed in set(second.seeds)]
@@ -118,6 +119,7 @@ def method_pair(names: tuple[str, str], first: Results, second: Results) -> Meth
         differences = np.full((len(orders), 0), np.nan)
     rows, columns = complete_block(~np.isnan(differences)) if differences.size else (np.arange(0), np.arange(0))
     block = differences[np.ix_(rows, columns)]
+    # a complete block of them separates order, seed and noise; else orders, or the seeds of one order, are the pairs
     test = None
     clear: list[bool | None]
     if min(block.shape) > 1:
@@ -137,6 +139,7 @@ def method_pair(names: tuple[str, str], first: Results, second: Results) -> Meth
             paired, estimate = "seeds", mean_estimate(of_seeds)
         else:
             paired, estimate = "nothing", None
+    # how often a comparison in a single order names the other winner
     mean = float(by_order.mean()) if len(by_order) else float(np.nanmean(first.whole) - np.nanmean(second.whole))
     against = float((by_order * mean < 0).sum() + 0.5 * (by_order * mean == 0).sum())
     low, high = share_interval(against, len(orders)) if orders else (0.0, 1.0)

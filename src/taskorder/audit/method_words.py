@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from taskorder.audit.power import LEVEL
 from taskorder.audit.verdict import order_share, p_value, points, share_text
 from taskorder.checks import counted
 
@@ -11,8 +12,7 @@ if TYPE_CHECKING:
     from taskorder.audit.method_pairs import MethodPair
     from taskorder.audit.methods import MethodAudit, MethodScore
 
-LEVEL = 0.05
-MOST_PAIRS = 10
+MOST_TOLD = 10
 """Pairs that a text tells of."""
 
 
@@ -38,7 +38,7 @@ def _winner(audit: MethodAudit) -> str:
     others = len(audit.methods) - 1
     if not beaten:
         return f"{best} has the best mean, but cannot be told apart from any of the {others} others."
-    names = ", ".join(pair.second for pair in beaten[:MOST_PAIRS]) if len(beaten) < others else f"all {others} others"
+    names = ", ".join(pair.second for pair in beaten[:MOST_TOLD]) if len(beaten) < others else f"all {others} others"
     return f"{best} has the best mean and beats {names} beyond chance."
 
 
@@ -79,9 +79,9 @@ def method_lines(audit: MethodAudit) -> list[str]:
 
 def pair_lines(audit: MethodAudit) -> list[str]:
     """What stands below the table of methods."""
-    lines = [pair_line(pair) for pair in audit.pairs[:MOST_PAIRS]]
-    if len(audit.pairs) > MOST_PAIRS:
-        lines.append(f"{len(audit.pairs) - MOST_PAIRS} more pairs: see --json or the report")
+    lines = [pair_line(pair) for pair in audit.pairs[:MOST_TOLD]]
+    if len(audit.pairs) > MOST_TOLD:
+        lines.append(f"{len(audit.pairs) - MOST_TOLD} more pairs: see --json or the report")
     if len(audit.pairs) > 1:
         lines.append(f"p-values have Holm's correction for {len(audit.pairs)} pairs")
     return [*lines, *(f"note: {note}" for note in audit.notes)]

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from taskorder.arguments import BadArgument
 from taskorder.audit.audit import Audit, audit_results
 from taskorder.audit.method_pairs import MethodPair, holm, method_pair
 from taskorder.audit.method_words import method_lines, method_verdict
@@ -106,12 +107,12 @@ def audit_methods(results: Mapping[str, Results] | Any, *, difference: float = 0
     if not isinstance(results, Mapping):
         results = read_methods(results)
     if len(results) < 2:
-        raise ValueError(
+        raise BadArgument(
             f"`results` must hold two methods or more, got {len(results)}. Add a column method, or use `audit_results`."
         )
     for method, one in results.items():
         if np.isfinite(one.whole).sum() < 2:
-            raise ValueError(
+            raise BadArgument(
                 f"`results` must have two runs or more of each method, got one of {method!r}. "
                 "Run it in other orders and with other seeds, or leave it out."
             )
@@ -120,7 +121,7 @@ def audit_methods(results: Mapping[str, Results] | Any, *, difference: float = 0
     ranked = sorted(results, key=lambda method: -means[method])
     pairs = [method_pair((a, b), results[a], results[b]) for a, b in combinations(ranked, 2)]
     if not any(pair.num_orders for pair in pairs):
-        raise ValueError("`results` must have orders that two methods share, got none. Run both in the same orders.")
+        raise BadArgument("`results` must have orders that two methods share, got none. Run both in the same orders.")
     pairs = [  # the better one first, also by the orders that only these two have
         method_pair((p.second, p.first), results[p.second], results[p.first]) if p.difference < 0 else p for p in pairs
     ]

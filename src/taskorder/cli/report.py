@@ -27,6 +27,7 @@ from taskorder.files import whole_file
 
 if TYPE_CHECKING:
     from taskorder.audit.audit import Audit
+    from taskorder.audit.methods import MethodAudit
     from taskorder.cli.progress import Watcher
     from taskorder.report.page import Page
     from taskorder.report.report_input import ReportInput
@@ -197,13 +198,18 @@ def _of_audit(source: ReportInput, args: argparse.Namespace, watcher: Watcher) -
         )
         audit = _audited(source, args)
         made |= {"Seed of intervals": str(args.seed)}
+    from taskorder.audit.methods import MethodAudit
+    from taskorder.report.audit_methods_page import audit_methods_page
     from taskorder.report.audit_numbers import audit_numbers
     from taskorder.report.audit_page import audit_page
 
-    return audit_page(audit_numbers(audit), args.title or f"Order audit of {Path(source.name).name}", made)
+    title = args.title or f"Order audit of {Path(source.name).name}"
+    if isinstance(audit, MethodAudit):
+        return audit_methods_page(audit, title, made)
+    return audit_page(audit_numbers(audit), title, made)
 
 
-def _audited(source: ReportInput, args: argparse.Namespace) -> Audit:
+def _audited(source: ReportInput, args: argparse.Namespace) -> Audit | MethodAudit:
     """The audit of a table of results."""
     from taskorder.audit.results_file import read_methods
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from taskorder.audit.audit import Audit
+from taskorder.audit.methods import MethodAudit
 from taskorder.audit.results_file import is_header
 from taskorder.records import Plan, plan_of_values
 from taskorder.tables.reading import MAX_TABLE_BYTES
@@ -80,16 +81,21 @@ class ReportInput:
             return None
         return plan_of(data, self.name)
 
-    def audit(self) -> Audit | None:
+    def audit(self) -> Audit | MethodAudit | None:
         """The audit in it; None for anything else."""
         data = self._object()
-        if not {"design", "components", "verdict"} <= set(data):
+        is_single = {"design", "components", "verdict"} <= set(data)
+        if not is_single and not {"methods", "pairs", "verdict"} <= set(data):
             return None
         try:
-            audit = typed(Audit, data)
-            assert isinstance(audit, Audit)
-            if not audit.orders or {part.source for part in audit.components} - {"order", "seed", "rest"}:
+            audit = typed(Audit if is_single else MethodAudit, data)
+            assert isinstance(audit, (Audit, MethodAudit))
+            singles = [audit] if isinstance(audit, Audit) else [score.audit for score in audit.methods]
+            parts = {part.source for single in singles for part in single.components}
+            if not all(single.orders for single in singles) or parts - {"order", "seed", "rest"}:
                 raise Misfit("no orders or other components")
+            if isinstance(audit, MethodAudit) and not (audit.methods and audit.pairs):
+                raise Misfit("no methods")
         except Misfit as problem:
             raise ValueError(f"`{self.name}` must be what `taskorder audit --json` writes, got {problem}.") from None
         return audit
