@@ -13,7 +13,21 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from taskorder.arguments import BadArgument, did_you_mean
-from taskorder.cli import audit, data, demo, explore, export, order, plan, report, run, simulate, solve, status
+from taskorder.cli import (
+    audit,
+    completion,
+    data,
+    demo,
+    explore,
+    export,
+    order,
+    plan,
+    report,
+    run,
+    simulate,
+    solve,
+    status,
+)
 from taskorder.cli.options import option_names, option_strings
 from taskorder.cli.output import BAD_INPUT, INTERRUPTED, said_log, say, write
 
@@ -68,7 +82,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = Parser(prog="taskorder", description=about, epilog=EXAMPLES)
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
-    parts = (demo, plan, solve, report, explore, order, simulate, audit, data, run, status, export)
+    parts = (demo, plan, solve, report, explore, order, simulate, audit, data, run, status, export, completion)
     for command in parts:
         command.add(commands)
     return parser
