@@ -45,8 +45,9 @@ def known_values() -> dict[str, tuple[str, ...]]:
     """
     from taskorder.adapters.conventions import FRAMEWORKS
     from taskorder.datasets.sources import SOURCES
+    from taskorder.given_table import CONTENTS
     from taskorder.ordering.solve import RULES
-    from taskorder.ordering.solver_input import CONTENTS, OBJECTIVES
+    from taskorder.ordering.solver_input import OBJECTIVES
     from taskorder.planning.choice import AUTO
 
     return {
