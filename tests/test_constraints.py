@@ -200,3 +200,90 @@ def test_constraints_survive_as_options():
 def test_visits_are_checked(visits, text):
     with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
         Constraints.of(3, visits=visits)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"groups": ["A", "B"]}, "`groups` must be a list of lists of tasks, got 'A'. Write [['A', ...]]."),
+        ({"groups": [[]]}, "`groups` must have at least one task in each group, got an empty one. Leave it out."),
+        ({"groups": [["A", "X"]]}, "`groups` must name a known task, got 'X'. Tasks: A, B, C, D."),
+        ({"groups": [["A", 0]]}, "`groups` must list a task at most once, got A twice. Name it once."),
+        (
+            {"groups": [["A", "B"], ["B", "C"]]},
+            "`groups` must not share a task, got B in [A, B] and in [B, C]. Merge them into [A, B, C], or name it in "
+            "one of them.",
+        ),
+        (
+            {"groups": [["A", "B", "C"], ["C", "A"]]},
+            "`groups` must not lie inside each other, got [C, A] in [A, B, C]. Keep one of them.",
+        ),
+        (
+            {"groups": [["A", "B"], ["C", "D"]], "before": [("A", "C"), ("D", "B")]},
+            "`before` must not contain a cycle, got [A, B] before [C, D] before [A, B]. Drop one of these pairs, or "
+            "change `groups`.",
+        ),
+        (
+            {"groups": [["A", "B"]], "before": [("A", "C"), ("C", "B")]},
+            "`before` must not contain a cycle, got [A, B] before C before [A, B]. Drop one of these pairs, or change "
+            "`groups`.",
+        ),
+        (
+            {"groups": [["A", "B"]], "before": [("A", "B"), ("B", "A")]},
+            "`before` must not contain a cycle, got A before B before A. Drop one of these pairs.",
+        ),
+        (
+            {"groups": [["A", "B"]], "first": "A", "last": "B"},
+            "`last` must not contradict `before` and `groups`, got last B but B before C.",
+        ),
+        (
+            {"groups": [["A", "B"]], "first": "A", "before": [("C", "B")]},
+            "`first` must not contradict `before` and `groups`, got first A but C before A.",
+        ),
+        (
+            {"groups": [["A", "B"]], "learned": ["A", "C"]},
+            "`groups` must not be broken by `learned` already, got [A, B] with A learned before C. Take A out of the "
+            "group.",
+        ),
+        (
+            {"groups": [["A", "B"]], "learned": ["A"], "first": "C"},
+            "`first` must be of the group that `learned` has begun, B, got C.",
+        ),
+        (
+            {"groups": [["A", "B"]], "learned": ["A"], "before": [("C", "B")]},
+            "`before` must not put a task before a group that `learned` has begun, got C before B. Drop the pair, or "
+            "change the group.",
+        ),
+    ],
+)
+def test_groups_are_checked(options, text):
+    with pytest.raises(ValueError, match=f"^{re.escape(text)}$"):
+        Constraints.of(4, **options)
+
+
+@settings(max_examples=60)
+@given(st.integers(1, 6), st.integers(0, 10**6))
+def test_with_groups_what_is_allowed_is_what_keeps_every_constraint(size, seed):
+    rng = np.random.default_rng(seed)
+    hidden = rng.permutation(size).tolist()
+    groups = [hidden[start : start + 2] for start in range(int(rng.integers(0, 2)), size - 1, 2)]
+    learned = hidden[: int(rng.integers(0, size))]
+    before = [(hidden[i], hidden[j]) for i, j in itertools.combinations(range(size), 2) if rng.random() < 0.1]
+    last = hidden[-1] if rng.random() < 0.3 else None
+    constraints = Constraints.of(
+        size, groups=groups, learned=learned, before=[(a, b) for a, b in before if b not in learned], last=last
+    )
+    tasks, together = constraints.open_tasks, constraints.together
+    labels = np.arange(len(tasks)) if together is None else together
+    every = {tuple(tasks[list(order)].tolist()) for order in itertools.permutations(range(len(tasks)))}
+    expected = {order for order in every if constraints.allows(order)}
+    assert tuple(hidden[len(learned) :]) in expected
+    found = {
+        tuple(tasks[list(order)].tolist())
+        for order in allowed(constraints.precedence())
+        if sum(a != b for a, b in itertools.pairwise(labels[list(order)])) == len(set(labels.tolist())) - 1
+    }
+    assert found == expected
+    for order in itertools.permutations(tasks.tolist(), min(2, len(tasks))):
+        assert constraints.allows_ending(order) == any(other[len(other) - len(order) :] == order for other in expected)
+    assert Constraints.from_options(constraints.names, constraints.options).options == constraints.options

@@ -1,5 +1,7 @@
 """Hypothesis strategies: random matrices with random constraints."""
 
+from itertools import pairwise
+
 import numpy as np
 from hypothesis import strategies as st
 
@@ -61,7 +63,7 @@ WEIGHTS = {
 
 
 @st.composite
-def questions(draw, min_size=1, max_size=7):
+def questions(draw, min_size=1, max_size=7, grouped=False):
     """(similarity, options for solve): a hidden order makes sure that the constraints can be met."""
     size = draw(st.integers(min_size, max_size))
     seed = draw(st.integers(0, 10**6))
@@ -71,6 +73,10 @@ def questions(draw, min_size=1, max_size=7):
     num_learned = draw(st.integers(0, max(0, size - 2)))
     learned, rest = hidden[:num_learned], hidden[num_learned:]
     options = {"learned": learned}
+    if grouped:
+        ends = sorted({0, size, *rng.integers(0, size + 1, draw(st.integers(0, 3))).tolist()})
+        stretches = [rng.permutation(hidden[low:high]).tolist() for low, high in pairwise(ends)]
+        options["groups"] = [stretch for stretch in stretches if rng.random() < 0.8]
     if draw(st.booleans()):
         pairs = [(hidden[i], hidden[j]) for i in range(size) for j in range(i + 1, size) if j >= num_learned]
         count = draw(st.integers(0, min(4, len(pairs))))

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from taskorder.machine import one_blas_thread
 from taskorder.ordering.clock import Clock
 from taskorder.ordering.exact import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE, prove
+from taskorder.ordering.groups import group_masks
 from taskorder.ordering.listing import all_orders
 from taskorder.ordering.optimum import allowed, best_listed
 from taskorder.ordering.precedence import masks
@@ -26,7 +27,16 @@ def branched(problem, starts, floors, best, limit, shallow, enough):
 
     precedes, images = symmetries(problem)
     directions, order = np.sign(images - np.arange(problem.size)).astype(np.int8), np.empty(problem.size, np.int64)
-    whole = Whole(problem.e, problem.r, problem.h, problem.C, problem.G, *masks(precedes), directions)
+    whole = Whole(
+        problem.e,
+        problem.r,
+        problem.h,
+        problem.C,
+        problem.G,
+        *masks(precedes),
+        directions,
+        group_masks(None, problem.size),
+    )
     multipliers = np.full(len(problem.r), problem.multiplier)
     best, _, left, bounds = branch(
         whole, starts, floors, best, order, RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE * abs(problem.e), multipliers,

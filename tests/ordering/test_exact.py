@@ -223,7 +223,7 @@ def test_a_long_proof_keeps_the_better_of_its_order_and_what_searches_find(monke
         asked.append((seed, effort))
         return good if late else bad
 
-    monkeypatch.setattr("taskorder.ordering.search.search", search)
+    monkeypatch.setattr("taskorder.ordering.search_groups.search_order", search)
     monkeypatch.setattr("taskorder.ordering.exact.PATIENCE", -1.0)
     monkeypatch.setattr("taskorder.ordering.exact.POLISHED", 17)
     monkeypatch.setattr("taskorder.ordering.exact.MIN_SLICE", 1)
@@ -242,7 +242,7 @@ def test_only_a_proof_that_is_far_off_is_interrupted_by_searches(monkeypatch, ne
         asked.append(others["seed"])
         return np.arange(17)
 
-    monkeypatch.setattr("taskorder.ordering.search.search", search)
+    monkeypatch.setattr("taskorder.ordering.search_groups.search_order", search)
     monkeypatch.setattr("taskorder.ordering.exact.PATIENCE", 1e-9)
     monkeypatch.setattr("taskorder.ordering.exact.GRACE", np.inf)
     monkeypatch.setattr("taskorder.ordering.exact.NEAR", 2.0 if near else 0.0)

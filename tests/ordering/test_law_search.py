@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from taskorder import chain, compare, final_error, final_score, solve
 from taskorder.constraints import closure
-from taskorder.ordering import law_search
+from taskorder.ordering import optimum
 from taskorder.ordering.clock import Clock
 from taskorder.ordering.law_problem import LawProblem
 from taskorder.ordering.law_search import best_by_law, spread_over_orders
@@ -58,7 +58,7 @@ def test_the_beam_finds_and_bounds_the_best_and_the_worst_order(seed, size, rete
         transfer(size, seed, low), d, weights=rng.random(size) + 0.1, start=rng.random(size) * (seed % 2), pairs=pairs
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(law_search, "MAX_UNCOMPILED", 0)  # a search, where all orders would be listed
+        patch.setattr(optimum, "MAX_UNCOMPILED", 0)  # a search, where all orders would be listed
         proof = best_by_law(problem, goal, seed=0, clock=Clock(20.0))
     costs = -goal * problem.values(allowed_orders(problem))
     rounding = 1e-9 * spread_over_orders(problem, 0) + 1e-12

@@ -15,8 +15,7 @@ from taskorder.checks import Floats, Ints
 from taskorder.constraints import TaskName
 from taskorder.ordering.clock import Clock, Watch
 from taskorder.ordering.law_problem import LawProblem
-from taskorder.ordering.listing import all_orders
-from taskorder.ordering.optimum import MAX_UNCOMPILED, allowed
+from taskorder.ordering.optimum import listed_orders
 from taskorder.ordering.problem import Problem
 from taskorder.ordering.sampling import UNEVEN, is_uniform, random_orders
 from taskorder.ordering.solve import RULES
@@ -48,6 +47,7 @@ def compare(
     first: TaskName | None = None,
     last: TaskName | None = None,
     learned: Iterable[TaskName] = (),
+    groups: Iterable[Iterable[TaskName]] = (),
     time_limit: float | None = 10.0,
     seed: int = 0,
     repair: bool = True,
@@ -61,7 +61,8 @@ def compare(
 
     Parameters
     ----------
-    table, retention, objective, kind, start, output, weights, names, before, first, last, learned, seed, repair, watch
+    table, retention, objective, kind, start, output, weights, names, before, first, last, learned, groups, seed,
+    repair, watch
         As in `solve`.
     time_limit
         Seconds for all rules together; the other retentions take as many again at most.
@@ -94,7 +95,8 @@ def compare(
     others = [float(checked_retention(other, 1)[0]) for other in retentions]
     inputs = solver_input(
         table, retention=retention, objective=objective, kind=kind, start=start, output=output, weights=weights,
-        names=names, before=before, first=first, last=last, learned=learned, seed=seed, repair=repair,
+        names=names, before=before, first=first, last=last, learned=learned, groups=groups, seed=seed,
+        repair=repair,
     )  # fmt: skip
     comparison = compare_input(inputs, count, time_limit, watch)[0]
     return with_other_retentions(comparison, inputs, others, Clock(checks.seconds_limit(time_limit), watch))
@@ -124,7 +126,7 @@ def compare_input(
     values = paths[:, -1]
     clock = Clock(checks.seconds_limit(time_limit), watch, unit=sign * inputs.unit)
     notes = [*inputs.table.notes]
-    if not exact and not is_uniform(problem.precedes):
+    if not exact and not is_uniform(problem.precedes, problem.together):
         notes.append(UNEVEN)
     if not exact and len(values) < num_random:
         notes.append(f"{len(values)} random orders instead of {num_random}: each takes O(P^2) steps")
@@ -228,12 +230,11 @@ def random_paths(problem: Problem | LawProblem, num_random: int, seed: int) -> t
     n = problem.size
     size = problem.r.size if isinstance(problem, Problem) else len(problem.start)
     paths = problem.error_paths if isinstance(problem, Problem) else problem.value_paths
-    exact = n <= MAX_UNCOMPILED
-    if exact:
-        orders = allowed(all_orders(n), problem.precedes)
-    else:
+    orders = listed_orders(problem)
+    exact = orders is not None
+    if orders is None:
         count = min(num_random, max(50, STEPS // (size * n)))
-        orders = random_orders(problem.precedes, count, np.random.default_rng(seed))
+        orders = random_orders(problem.precedes, count, np.random.default_rng(seed), problem.together)
     step = max(1, STATE // max(1, size))  # as many at a time as their states have room for
     return np.concatenate([paths(orders[i : i + step]) for i in range(0, len(orders), step)]), exact
 

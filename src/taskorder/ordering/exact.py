@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from taskorder.checks import Floats, Ints
 from taskorder.machine import cores
 from taskorder.ordering.clock import Clock
+from taskorder.ordering.groups import group_masks
 from taskorder.ordering.precedence import masks
 from taskorder.ordering.problem import Problem
 from taskorder.ordering.symmetry import symmetries
@@ -87,7 +88,7 @@ def prove(
     """
     from taskorder.ordering.kernels.branch import Effort, Whole, branch
     from taskorder.ordering.kernels.steps import order_error
-    from taskorder.ordering.search import search
+    from taskorder.ordering.search_groups import search_order
 
     best = order_error(problem.e, problem.r.copy(), problem.h.copy(), problem.C, problem.G, start)
     order, improved = start.copy(), True
@@ -96,7 +97,8 @@ def prove(
     precedes, images = symmetries(problem)
     limits, directions = masks(precedes), np.sign(images - np.arange(problem.size)).astype(np.int8)
     absolute = ABSOLUTE_TOLERANCE * abs(problem.e)
-    whole = Whole(problem.e, problem.r, problem.h, problem.C, problem.G, *limits, directions)
+    together = group_masks(problem.together, problem.size)
+    whole = Whole(problem.e, problem.r, problem.h, problem.C, problem.G, *limits, directions, together)
     lam = np.full(len(problem.r), problem.multiplier)
 
     def improve(candidates: Iterable[tuple[float, Ints]]) -> None:
@@ -127,11 +129,13 @@ def prove(
             # A better incumbent prunes all later rounds: anneal it, and when the proof takes long, search for others.
             if improved and problem.size > POLISHED:
                 improved = False
-                improve(threads.map(partial(polish, problem, order, clock), HEATS))
+                improve(threads.map(partial(polish, problem.holding(order), order, clock), HEATS))
             near = pool[0][0] > best - NEAR * (best - floor)
             if nodes > (GRACE if near else 1) * patience:
                 clocks = clock, clock.share(1.0, quiet=True)
-                helpers = [partial(search, problem, seed=seed + i, clock=clocks[i], effort=effort) for i in range(2)]
+                helpers = [
+                    partial(search_order, problem, seed=seed + i, clock=clocks[i], effort=effort) for i in range(2)
+                ]
                 orders = threads.map(lambda helper: helper(), helpers)
                 improve((problem.error(candidate), candidate) for candidate in orders)
                 patience, effort = LATER * patience, LATER * effort

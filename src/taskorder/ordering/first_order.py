@@ -15,7 +15,9 @@ import numpy as np
 
 from taskorder.checks import Bools, Floats, Ints
 from taskorder.ordering.clock import Clock
-from taskorder.ordering.rules import ascending, typicality
+from taskorder.ordering.group_moves import GroupMoves
+from taskorder.ordering.groups import ascending, count_orders, grouped_orders, regrouped
+from taskorder.ordering.rules import typicality
 from taskorder.theory.perturbation import perturbation
 
 EXACT_SWAPS = 9
@@ -23,6 +25,8 @@ SWAP_BUDGET = 3_000_000_000
 """Terms of swap sums to spend above the exact size when no clock ends the search: some seconds."""
 SWAP_CHUNK = 100_000_000
 TIE = 1e-12
+MOST_LISTED, MOST_TERMS = 40_320, 20_000_000
+"""Orders of groups that are listed, as many as of eight tasks, and terms of their sums at once."""
 
 
 def first_order_rule(
@@ -32,6 +36,7 @@ def first_order_rule(
     *,
     rho_out: float = 1.0,
     learned: Ints | None = None,
+    together: Ints | None = None,
     seed: int = 0,
     clock: Clock | None = None,
 ) -> tuple[Ints, float, bool]:
@@ -40,7 +45,8 @@ def first_order_rule(
     `similarity` (P, P) covers all tasks (an asymmetric one counts as (C + C.T) / 2): those `learned`, which hold the
     first positions, and the n open `tasks`, each once; `precedes` (n, n) is over the open ones. Up to n = 9 by listing
     (of orders that tie, to 1e-12 of the objective's scale, the lexicographically smallest). Above, swaps and insertions
-    from several starts and kicks, by step counts or until the clock ends; same seed, same answer.
+    from several starts and kicks, by step counts or until the clock ends; same seed, same answer. together: groups of
+    positions that follow each other (groups.py); there the exact size is 40,320 orders.
 
     >>> C = np.array([[1, .6, .2], [.6, 1, .4], [.2, .4, 1]])
     >>> positions, objective, exact = first_order_rule(C, np.arange(3), np.zeros((3, 3), dtype=bool))
@@ -56,14 +62,17 @@ def first_order_rule(
     linear = np.ascontiguousarray(coefficient[:num, num:].T @ S[np.ix_(done, tasks)])
     inner = np.ascontiguousarray(S[np.ix_(tasks, tasks)])
     tie = TIE * float(np.abs(coefficient).sum()) * float(np.abs(S).max(initial=1.0))
+    exact = size <= EXACT_SWAPS
     if size <= 1:
         order = np.arange(size, dtype=np.int64)
-    elif size <= EXACT_SWAPS:
+    elif together is not None:
+        order, exact = _in_groups(flow, linear, inner, precedes, together, tie, seed, clock)
+    elif exact:
         order = _listed(flow, linear, inner, precedes, tie)
     else:
         starts = _starts(typicality(S)[tasks], precedes, seed)
         order = _descents(flow, linear, inner, precedes, tie, starts, seed, clock)
-    return order, objective(S, coefficient, np.concatenate([done, tasks[order]])), size <= EXACT_SWAPS
+    return order, objective(S, coefficient, np.concatenate([done, tasks[order]])), exact
 
 
 def coefficients(similarity: Floats, rho_out: float = 1.0) -> Floats:
@@ -91,6 +100,33 @@ def coefficients(similarity: Floats, rho_out: float = 1.0) -> Floats:
 def objective(similarity: Floats, coefficient: Floats, order: Ints) -> float:
     """sum_{i<j} coefficient[i, j] C[order[i], order[j]]."""
     return float((coefficient * similarity[np.ix_(order, order)]).sum())
+
+
+def _in_groups(
+    flow: Floats,
+    linear: Floats,
+    S: Floats,
+    precedes: Bools,
+    together: Ints,
+    tie: float,
+    seed: int,
+    clock: Clock | None,
+) -> tuple[Ints, bool]:
+    """The order of least objective that keeps the groups together, and whether every one of them was tried."""
+
+    def costs(orders: Ints) -> Floats:
+        several = max(1, MOST_TERMS // S.size)
+        parts = [orders[i : i + several] for i in range(0, len(orders), several)]
+        pairs = [np.einsum("ij,bij->b", flow, S[part[:, :, None], part[:, None, :]]) / 2 for part in parts]
+        return np.asarray(np.concatenate(pairs) + linear[np.arange(len(S)), orders].sum(axis=1))
+
+    if count_orders(together) <= MOST_LISTED:
+        orders = grouped_orders(together, precedes)
+        values = costs(orders)
+        return orders[int(np.argmax(values <= values.min() + tie))], True
+    starts = np.array([regrouped(start, precedes, together) for start in _starts(typicality(S), precedes, seed)])
+    best = starts[int(costs(starts).argmin())]
+    return GroupMoves(precedes, together, costs).improved(best, seed, clock or Clock(math.inf)), False
 
 
 def _listed(flow: Floats, linear: Floats, S: Floats, precedes: Bools, tie: float) -> Ints:

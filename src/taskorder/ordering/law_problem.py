@@ -26,6 +26,8 @@ class LawProblem:
     precedes: Bools
     """(n, n) transitively closed: precedes[a, b] means visit a comes before visit b."""
     objective: str = "score"
+    together: Ints | None = None
+    """(n,) the smallest visit of the group of each visit (ordering/groups.py); None without groups."""
 
     @property
     def size(self) -> int:

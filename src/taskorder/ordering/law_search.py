@@ -18,22 +18,24 @@ and e- the largest F of a column of S and of -S. No completion adds more than V_
 by induction on n: a pick p > 0 of task k adds p, raises the others by at most -S_jk p before they fade (F is
 subadditive), and lowers none below -d (L + q+ p); a pick -m < 0 costs m and raises the others by at most S_jk m. So
 without negative transfer, and with d e+ <= 1, A = 1 and B = 0.
+
+Where visits stay together, F is the largest such sum over orders that keep them so (groups_from_end.py).
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from taskorder.checks import Bools, Floats, Ints
 from taskorder.ordering.clock import Clock
 from taskorder.ordering.exact import Proof
+from taskorder.ordering.groups_from_end import GroupsFromEnd
 from taskorder.ordering.law_problem import LawProblem
-from taskorder.ordering.listing import all_orders
 from taskorder.ordering.local_moves import improved
-from taskorder.ordering.optimum import MAX_UNCOMPILED, allowed
+from taskorder.ordering.optimum import listed_orders
 from taskorder.ordering.sampling import random_orders
 
 PROVEN = 1e-9
@@ -60,8 +62,7 @@ def best_by_law(problem: LawProblem, goal: int, *, seed: int, clock: Clock) -> P
     `error` and `bound` of the proof are costs, which are minimized: the value times goal and the sign of the objective.
     """
     cost = goal * problem.sign
-    if problem.size <= MAX_UNCOMPILED:
-        orders = allowed(all_orders(problem.size), problem.precedes)
+    if (orders := listed_orders(problem)) is not None:
         costs = cost * problem.values(orders)
         best = int((costs <= costs.min() + 1e-12 * max(1e-9, float(np.abs(costs).max()))).argmax())  # first of the tied
         return Proof(orders[best], float(costs[best]), float(costs[best]), len(orders))
@@ -77,14 +78,16 @@ def best_by_law(problem: LawProblem, goal: int, *, seed: int, clock: Clock) -> P
 def spread_over_orders(problem: LawProblem, seed: int) -> float:
     """Standard deviation of the value over random allowed orders."""
     count = int(np.clip(NUMBERS // (problem.size * problem.rows.shape[1]), 20, SPREAD_ORDERS))
-    return float(problem.values(random_orders(problem.precedes, count, np.random.default_rng(seed))).std())
+    return float(
+        problem.values(random_orders(problem.precedes, count, np.random.default_rng(seed), problem.together)).std()
+    )
 
 
 def free_beginning(problem: LawProblem, order: Ints, tolerance: float) -> int:
     """How many of the first visits can be learned in any order without changing the score by more than `tolerance`."""
     if problem.size < 2:
         return 0
-    peel = _Peel.of(problem, 1)
+    peel = _Peel.of(replace(problem, together=None), 1)  # any order at all
     g = peel.gains.copy()
     left = problem.size
     for k in order[::-1]:
@@ -102,9 +105,7 @@ def free_beginning(problem: LawProblem, order: Ints, tolerance: float) -> int:
 def _as_score(problem: LawProblem) -> LawProblem:
     """The same visits, for the score: where the search for the least error starts."""
     total = problem.weights.sum()
-    return LawProblem(
-        problem.tasks, problem.rows, problem.retention, problem.start, problem.weights / total, problem.precedes
-    )
+    return replace(problem, weights=problem.weights / total, objective="score")
 
 
 def _search(problem: LawProblem, goal: int, tolerance: float, seed: int, clock: Clock) -> Proof:
@@ -164,6 +165,7 @@ class _Peel:
     """(n,) F of each column of -S and of S: what a pick of this task may raise the others by."""
     largest: tuple[float, float]
     """q+ and q-."""
+    groups: GroupsFromEnd | None = None
 
     @classmethod
     def of(cls, problem: LawProblem, goal: int) -> _Peel:
@@ -184,10 +186,16 @@ class _Peel:
         A, B = (np.nan_to_num(np.minimum(values, HUGE), nan=HUGE) for values in (A, B))
         gains = goal * (rows @ problem.weights)
         raised = by_down[-1], by_up[-1]
-        return cls(gains, table, problem.retention, problem.precedes, d, A, B, raised, (q_up, q_down))
+        groups = None if problem.together is None else GroupsFromEnd.of(problem.together, d)
+        return cls(gains, table, problem.retention, problem.precedes, d, A, B, raised, (q_up, q_down), groups)
 
-    def faded(self, gains: Floats) -> Floats:
-        """(b,) sum_t d^t max(g_(t), 0) over the open gains; -inf marks those that are not open."""
+    def faded(self, gains: Floats, begun: Ints | None = None) -> Floats:
+        """(b,) sum_t d^t max(g_(t), 0) over the open gains; -inf marks those that are not open.
+
+        begun: (b,) the group that each row has to finish first, -1 for none.
+        """
+        if self.groups is not None:
+            return self.groups.faded(gains, begun)
         n, d = gains.shape[1], self.most
         top = n if d > 0.9 else min(n, 1 if d == 0 else math.ceil(math.log(NEGLIGIBLE) / math.log(d)))
         largest = -np.partition(-gains, top - 1, axis=1)[:, :top] if top < n else gains
@@ -195,11 +203,11 @@ class _Peel:
         total = largest @ d ** np.arange(top)
         return np.asarray(total + (largest[:, -1] * d**top * (n - top) if top < n else 0.0))
 
-    def bound(self, gains: Floats) -> Floats:
+    def bound(self, gains: Floats, begun: Ints | None = None) -> Floats:
         """(b,) no completion of the open gains, of which there are equally many in each row, adds more than this."""
         n = int(np.isfinite(gains[0]).sum())
         lowest = np.maximum(0.0, -np.where(np.isfinite(gains), gains, np.inf).min(axis=1))
-        return np.asarray(self.by_positive[n] * self.faded(gains) + self.by_negative[n] * lowest)
+        return np.asarray(self.by_positive[n] * self.faded(gains, begun) + self.by_negative[n] * lowest)
 
     def beam(self, width: int, bar: float, clock: Clock) -> _Ending:
         """Grow endings from the last visit to the first; those whose bound is not above `bar` are dropped for good."""
@@ -207,11 +215,16 @@ class _Peel:
         open_gains, total = self.gains[None].copy(), np.zeros(1)
         endings = np.zeros((1, 0), dtype=np.int64)
         followers = self.precedes.sum(axis=1)[None] if self.precedes.any() else None
+        begun = None if self.groups is None else np.full(1, -1)
+        most_children = EXACT_CHILDREN * width
+        if self.groups is not None:  # before its gains are computed, a child's bound does not see its group
+            most_children = max(most_children, NUMBERS // (10 * (n + 1)))
         left_out, nodes = -math.inf, 0
         negligible = NEGLIGIBLE * float(np.abs(self.gains).max())
         for step in range(n):
-            rest = self.bound(open_gains)
-            if float((rest + self.bound(np.where(np.isfinite(open_gains), -open_gains, -np.inf))).max()) <= negligible:
+            rest = self.bound(open_gains, begun)
+            losses = np.where(np.isfinite(open_gains), -open_gains, -np.inf)
+            if float((rest + self.bound(losses, begun)).max()) <= negligible:
                 left_out = max(left_out, float((total + rest).max()))
                 break  # whatever is still to come
             if step and clock.report(-bar, -math.inf):
@@ -219,19 +232,22 @@ class _Peel:
             estimate = self._children(open_gains, total)
             if followers is not None:
                 estimate[:, :n][followers > 0] = -np.inf
+            if self.groups is not None and begun is not None:
+                estimate[:, :n][self.groups.closed(begun)] = -np.inf
             parent, visit = np.nonzero(estimate[:, :n] > bar)
             guess = estimate[parent, visit]
             if not len(parent):
                 return _Ending(endings[0, :0], -math.inf, left_out, nodes)
-            if len(parent) > EXACT_CHILDREN * width:
-                kept, dropped = _largest(guess, EXACT_CHILDREN * width)
+            if len(parent) > most_children:
+                kept, dropped = _largest(guess, most_children)
                 left_out = max(left_out, dropped)
                 parent, visit = parent[kept], visit[kept]
             nodes += len(parent)
             gain = open_gains[parent, visit]
             children = self._without(open_gains[parent], visit, gain)
             value = total[parent] + gain
-            rest = self.bound(children)
+            now = None if self.groups is None else self.groups.begun(children, visit)
+            rest = self.bound(children, now)
             kept = np.flatnonzero(value + rest > bar)
             if len(kept) > width:
                 # between what is sure and what is possible: either alone keeps worse endings
@@ -244,6 +260,7 @@ class _Peel:
             parent, visit = parent[kept], visit[kept]
             endings = np.column_stack([endings[parent], visit])
             open_gains, total = children[kept], value[kept]
+            begun = None if now is None else now[kept]
             if followers is not None:
                 followers = followers[parent] - self.precedes[:, visit].T
         return self._completed(endings, open_gains, total, left_out, nodes)
@@ -284,6 +301,9 @@ class _Peel:
         followers = self.precedes.sum(axis=1) - self.precedes[:, chosen].sum(axis=1)
         for _ in range(n - len(chosen)):
             allowed_gains = np.where(followers > 0, -np.inf, g[:n])
+            if self.groups is not None and chosen:
+                begun = self.groups.begun(g[None], np.array(chosen[-1:]))
+                allowed_gains[self.groups.closed(begun)[0]] = -np.inf
             k = int(allowed_gains.argmax())
             value += g[k]
             g = self._without(g[None], np.array([k]), g[k : k + 1])[0]

@@ -14,6 +14,7 @@ import numpy as np
 
 from taskorder.checks import Floats, Ints
 from taskorder.ordering.clock import Clock
+from taskorder.ordering.group_moves import GroupMoves
 from taskorder.ordering.law_problem import LawProblem
 
 WORTH = 1e-12
@@ -26,6 +27,8 @@ KICKED = 3
 
 def improved(problem: LawProblem, order: Ints, sign: int, seed: int, clock: Clock) -> Ints:
     """An order with a smaller value times `sign`, by moves of single visits and random changes of a few."""
+    if problem.together is not None:
+        return _group_moves(problem, problem.together, sign).improved(order, seed, clock)
     rng = np.random.default_rng(seed)
     best = descended(problem, order, sign, clock)
     cost = sign * problem.value(best)
@@ -62,6 +65,18 @@ def descended(problem: LawProblem, order: Ints, sign: int, clock: Clock) -> Ints
     return order
 
 
+def _group_moves(problem: LawProblem, together: Ints, sign: int) -> GroupMoves:
+    """Moves of groups instead of single visits, priced in the same way."""
+
+    def costs(orders: Ints) -> Floats:
+        return sign * problem.values(orders)
+
+    def insertions(rest: Ints, piece: Ints, positions: Ints) -> Floats:
+        return sign * _insertion_scores(problem, rest, piece, positions)
+
+    return GroupMoves(problem.precedes, together, costs, insertions if problem.objective == "score" else None)
+
+
 def position_range(problem: LawProblem, rest: Ints, visit: int) -> tuple[int, int]:
     """The first and last position among the other visits that precedence allows."""
     before, after = np.flatnonzero(problem.precedes[rest, visit]), np.flatnonzero(problem.precedes[visit, rest])
@@ -70,9 +85,15 @@ def position_range(problem: LawProblem, rest: Ints, visit: int) -> tuple[int, in
 
 def insertion_values(problem: LawProblem, rest: Ints, visit: int, low: int, high: int) -> Floats:
     """(high - low + 1,) values of the order `rest` with `visit` at each position from low to high."""
+    positions = np.arange(low, high + 1)
     if problem.objective == "error":
-        orders = np.stack([np.insert(rest, position, visit) for position in range(low, high + 1)])
-        return problem.values(orders)
+        return problem.values(np.stack([np.insert(rest, position, visit) for position in positions]))
+    return _insertion_scores(problem, rest, np.array([visit]), positions)
+
+
+def _insertion_scores(problem: LawProblem, rest: Ints, piece: Ints, positions: Ints) -> Floats:
+    """The score of the order `rest` with the visits of `piece`, one after the other, at each of the positions."""
+    low, high = int(positions[0]), int(positions[-1])
     states = np.empty((high - low + 1, len(problem.start)))
     state = problem.start
     for position, k in enumerate(rest[:high].tolist()):
@@ -93,6 +114,8 @@ def insertion_values(problem: LawProblem, rest: Ints, visit: int, low: int, high
             c += gain
             a = problem.retention[k] * a
             a[problem.tasks[k]] -= problem.retention[k] * gain
-    kept = problem.retention[visit] * states
-    learned = kept + problem.rows[visit] * (1 - kept[:, problem.tasks[visit]])[:, None]
+    learned, values, constants = (table[positions - low] for table in (states, values, constants))
+    for visit in piece.tolist():
+        kept = problem.retention[visit] * learned
+        learned = kept + problem.rows[visit] * (1 - kept[:, problem.tasks[visit]])[:, None]
     return np.asarray((values * learned).sum(axis=1) + constants)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,8 @@ from taskorder.checks import Floats, Ints
 from taskorder.machine import one_blas_thread
 from taskorder.ordering.clock import Clock
 from taskorder.ordering.exact import MAX_EXACT, Proof, prove, tolerance
+from taskorder.ordering.groups import count_orders, grouped_orders, keeps_groups
+from taskorder.ordering.law_problem import LawProblem
 from taskorder.ordering.meet_in_the_middle import prove_by_halves
 from taskorder.ordering.precedence import components
 from taskorder.ordering.problem import Problem
@@ -29,6 +32,8 @@ FIRST_SHARE = 0.1
 def minimize(problem: Problem, *, seed: int, clock: Clock) -> Proof:
     """The best order of `problem`; independent parts are solved apart and their gains add up."""
     coupled = (problem.C != 0) | (problem.G != 0) | problem.precedes | problem.precedes.T
+    if problem.together is not None:
+        coupled |= problem.together[:, None] == problem.together
     parts = components(coupled)
     if len(parts) <= 1:
         return _minimize_part(problem, seed, clock, clock.limit)
@@ -74,27 +79,27 @@ def own_part(problem: Problem, tasks: Ints) -> Problem:
 
 def _minimize_part(problem: Problem, seed: int, clock: Clock, limit: float) -> Proof:
     """limit: seconds for the whole problem, which decide how to go about it, however many of them `clock` has left."""
-    if problem.size <= MAX_UNCOMPILED:
-        return best_listed(problem)
+    if (orders := listed_orders(problem)) is not None:
+        return best_listed(problem, orders)
     with one_blas_thread():
         return _search_and_prove(problem, seed, clock, limit)
 
 
 def _search_and_prove(problem: Problem, seed: int, clock: Clock, limit: float) -> Proof:
-    from taskorder.ordering.search import search
+    from taskorder.ordering.search_groups import search_order
 
     n = problem.size
     if n > MAX_EXACT:
         longer = limit / SCHEDULE if np.isfinite(limit) else 1.0
-        order = search(problem, seed=seed, clock=clock.share(0.9), effort=max(1.0, longer))
+        order = search_order(problem, seed=seed, clock=clock.share(0.9), effort=max(1.0, longer))
         return Proof(order, problem.error(order), root_bound(problem, clock), 0)
     floor = root_bound(problem, clock)
-    halves = limit >= HALVES.get(n, np.inf)
+    halves = limit >= HALVES.get(n, np.inf) and problem.together is None
     if halves and len(problem.r) > 2:  # no bound helps, and every percent above the optimum costs time in the middle
-        order = search(problem, seed=seed, clock=clock, bound=floor, effort=0.5 if n > 12 else 0.05)
+        order = search_order(problem, seed=seed, clock=clock, bound=floor, effort=0.5 if n > 12 else 0.05)
         proof = Proof(order, problem.error(order), floor, 0)
     else:
-        order = search(problem, seed=seed, clock=clock, bound=floor, effort=0.0)
+        order = search_order(problem, seed=seed, clock=clock, bound=floor, effort=0.0)
         most = (BEFORE_HALVES if n <= 12 else FIRST_ATTEMPT) if halves else np.inf
         proof = prove(problem, order, clock, floor, most, seed)
     if proof.complete or not halves or clock.left <= 0:
@@ -102,14 +107,32 @@ def _search_and_prove(problem: Problem, seed: int, clock: Clock, limit: float) -
     return prove_by_halves(problem, proof.order, clock, proof.bound)
 
 
-def best_listed(problem: Problem) -> Proof:
-    """The optimum by trying every allowed order; ties go to the lexicographically first."""
-    from taskorder.ordering.listing import all_orders
-
-    orders = allowed(all_orders(problem.size), problem.precedes)
+def best_listed(problem: Problem, orders: Ints | None = None) -> Proof:
+    """The optimum of these orders, or of every allowed one; ties go to the first."""
+    orders = every_order(problem) if orders is None else orders
     errors = problem.errors(orders)
     best = int(np.argmax(errors <= errors.min() + tolerance(problem, float(errors.min()))))
     return Proof(orders[best], float(errors[best]), float(errors[best]), len(orders))
+
+
+def listed_orders(problem: Problem | LawProblem) -> Ints | None:
+    """(b, n) every allowed order, in lexicographic order, where there are few; else None.
+
+    Groups leave few orders of more visits, too: as many of 4 groups of 3 as of 8 visits.
+    """
+    if problem.size <= MAX_UNCOMPILED:
+        return every_order(problem)
+    if problem.together is not None and count_orders(problem.together) <= math.factorial(MAX_UNCOMPILED):
+        return grouped_orders(problem.together, problem.precedes)
+    return None
+
+
+def every_order(problem: Problem | LawProblem) -> Ints:
+    """(b, n) every allowed order, in lexicographic order."""
+    from taskorder.ordering.listing import all_orders
+
+    orders = allowed(all_orders(problem.size), problem.precedes)
+    return orders[keeps_groups(orders, problem.together)]
 
 
 def allowed(orders: Ints, precedes: np.ndarray) -> Ints:

@@ -84,6 +84,7 @@ def path_rule(
     precedes: Bools,
     error: Callable[[Ints], float],
     *,
+    together: Ints | None = None,
     after: int | None = None,
     longest: bool = True,
     seed: int = 0,
@@ -93,12 +94,15 @@ def path_rule(
 
     Works on the matrix as given; an asymmetric one counts as (C + C.T) / 2. A path and its reverse are equally long:
     where both are allowed, the one with the smaller `error(positions)` is returned (the forward one when they tie).
-    `after` is the last learned task: the path then starts there, which fixes its direction.
+    `after` is the last learned task: the path then starts there, which fixes its direction. together: groups of
+    positions that follow each other (groups.py).
     """
     distance = 1 - (similarity + similarity.T) / 2
     weight = np.ascontiguousarray(distance[np.ix_(tasks, tasks)])
     start = None if after is None else np.ascontiguousarray(distance[after, tasks])
-    order, length, exact = extreme_path(weight, precedes, start=start, longest=longest, seed=seed, clock=clock)
+    grouped = weight if together is None else _with_groups(weight, start, together, longest)
+    order, _, exact = extreme_path(grouped, precedes, start=start, longest=longest, seed=seed, clock=clock)
+    length = path_length(weight, order, start)
     kind = "longest" if longest else "shortest"
     note = f"{kind} path found: length {length:.6g}" + (
         "" if exact else f" ({kind} not proven above {EXACT_SIZE} tasks)"
@@ -113,6 +117,14 @@ def path_rule(
     here, there = error(order), error(mirror)
     best, other = (order, there) if here <= there + PATH_TIE * abs(there) else (mirror, here)
     return best, f"{note}; of its two directions the one with the smaller error was taken (the other: {other:.6g})"
+
+
+def _with_groups(weight: Floats, start: Floats | None, together: Ints, longest: bool) -> Floats:
+    """Weights under which no path that leaves a group and comes back is the best: each step inside a group counts so
+    much that one of them less cannot be made up for by all other steps together."""
+    largest = max(float(np.abs(weight).max()), 0.0 if start is None else float(np.abs(start).max()))
+    much = 2.0 * (len(weight) + 1) * (largest or 1.0)
+    return np.asarray(weight + (much if longest else -much) * (together[:, None] == together))
 
 
 def _mirror(order: Ints, tasks: Ints) -> Ints:

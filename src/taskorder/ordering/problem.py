@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from taskorder.checks import Floats, Ints
+from taskorder.ordering.groups import in_place, part_of_groups
 from taskorder.theory.closed_form import output_factor
 
 
@@ -38,6 +39,8 @@ class Problem:
     """(n, n) = (C W C) on the open visits."""
     precedes: np.ndarray
     """(n, n) bool, transitively closed: precedes[a, b] means visit a comes before visit b."""
+    together: Ints | None = None
+    """(n,) the smallest visit of the group of each visit (ordering/groups.py); None without groups."""
 
     @property
     def size(self) -> int:
@@ -73,6 +76,12 @@ class Problem:
             h -= v[:, :, None] * self.G[j][:, None]
         return paths
 
+    def holding(self, order: Ints) -> Problem:
+        """The problem in which the groups stay where they are in `order`; what obeys it keeps them together."""
+        if self.together is None:
+            return self
+        return replace(self, precedes=in_place(order, self.precedes, self.together), together=None)
+
     def part(self, visits: Ints) -> Problem:
         """The problem of ordering only some of the visits."""
         return Problem(
@@ -83,6 +92,7 @@ class Problem:
             C=np.ascontiguousarray(self.C[np.ix_(visits, visits)]),
             G=np.ascontiguousarray(self.G[np.ix_(visits, visits)]),
             precedes=np.ascontiguousarray(self.precedes[np.ix_(visits, visits)]),
+            together=part_of_groups(self.together, visits),
         )
 
 
@@ -93,6 +103,7 @@ def open_problem(
     learned: Ints,
     tasks: Ints,
     precedes: np.ndarray,
+    together: Ints | None = None,
 ) -> Problem:
     """The problem that is left after `learned`, with `tasks` to visit."""
     r = output_factor(output, len(similarity))
@@ -108,4 +119,5 @@ def open_problem(
         C=C,
         G=np.ascontiguousarray((rows * weights) @ rows.T),
         precedes=precedes,
+        together=together,
     )

@@ -1,7 +1,7 @@
 """The ordering rules that need no search: by typicality, by outgoing transfer, and by the error or score now.
 
 Each returns positions into the open tasks and obeys `precedes`: among the tasks that are allowed, the best key goes
-next. Equal keys (to 12 decimals) go by the smaller position.
+next. Equal keys (to 12 decimals) go by the smaller position. A group stands where the mean of its keys ranks.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from taskorder.checks import Bools, Floats, Ints
+from taskorder.ordering.groups import ascending
 from taskorder.ordering.law_problem import LawProblem
 from taskorder.ordering.problem import Problem
 
@@ -25,7 +26,7 @@ def typicality(similarity: Floats) -> Floats:
     return np.asarray(np.round(sums, DECIMALS))
 
 
-def periphery_to_core(similarity: Floats, tasks: Ints, precedes: Bools) -> Ints:
+def periphery_to_core(similarity: Floats, tasks: Ints, precedes: Bools, together: Ints | None = None) -> Ints:
     """Least typical task first.
 
     Typicality is taken on the matrix as given (not repaired), over all P tasks: a learned task is still part of the set
@@ -35,39 +36,21 @@ def periphery_to_core(similarity: Floats, tasks: Ints, precedes: Bools) -> Ints:
     >>> periphery_to_core(C, np.arange(3), np.zeros((3, 3), dtype=bool)).tolist()
     [1, 2, 0]
     """
-    return ascending(typicality(similarity)[tasks], precedes)
+    return ascending(typicality(similarity)[tasks], precedes, together)
 
 
-def core_to_periphery(similarity: Floats, tasks: Ints, precedes: Bools) -> Ints:
+def core_to_periphery(similarity: Floats, tasks: Ints, precedes: Bools, together: Ints | None = None) -> Ints:
     """Most typical task first; the opposite of `periphery_to_core`."""
-    return ascending(-typicality(similarity)[tasks], precedes)
+    return ascending(-typicality(similarity)[tasks], precedes, together)
 
 
-def row_sums(table: Floats, weights: Floats, tasks: Ints, precedes: Bools) -> Ints:
+def row_sums(table: Floats, weights: Floats, tasks: Ints, precedes: Bools, together: Ints | None = None) -> Ints:
     """Least outgoing transfer first: by the weighted sums of the rows, a task's own entry among them.
 
     >>> row_sums(np.array([[1, .5], [.1, 1]]), np.ones(2), np.arange(2), np.zeros((2, 2), dtype=bool)).tolist()
     [1, 0]
     """
-    return ascending(np.round(table @ weights, DECIMALS)[tasks], precedes)
-
-
-def ascending(key: Floats, precedes: Bools) -> Ints:
-    """Positions by ascending key; under precedence the smallest key among the allowed goes next.
-
-    >>> ascending(np.array([2., 1., 3.]), np.zeros((3, 3), dtype=bool)).tolist()
-    [1, 0, 2]
-    """
-    if not precedes.any():
-        return np.argsort(key, kind="stable").astype(np.int64)
-    pending = precedes.sum(axis=0)
-    order = np.empty(len(key), dtype=np.int64)
-    for step in range(len(key)):
-        allowed = np.flatnonzero(pending == 0)
-        order[step] = best = allowed[key[allowed].argmin()]
-        pending = pending - precedes[best]
-        pending[best] = -1
-    return order
+    return ascending(np.round(table @ weights, DECIMALS)[tasks], precedes, together)
 
 
 def greedy(problem: Problem) -> Ints:
@@ -80,7 +63,7 @@ def greedy(problem: Problem) -> Ints:
     pending = problem.precedes.sum(axis=0)
     order = np.empty(problem.size, dtype=np.int64)
     for step in range(problem.size):
-        allowed = np.flatnonzero(pending == 0)
+        allowed = _allowed(pending, order[:step], problem.together)
         gain = (r * (2 * h - r * diagonal)).sum(axis=0)[allowed]
         order[step] = best = allowed[np.round(gain, DECIMALS).argmax()]
         v = r[:, best].copy()
@@ -96,7 +79,7 @@ def greedy_by_law(problem: LawProblem) -> Ints:
     state, pending = problem.start, problem.precedes.sum(axis=0)
     order = np.empty(problem.size, dtype=np.int64)
     for step in range(problem.size):
-        allowed = np.flatnonzero(pending == 0)
+        allowed = _allowed(pending, order[:step], problem.together)
         kept = problem.retention[allowed, None] * state
         own = kept[np.arange(len(allowed)), problem.tasks[allowed]]
         after = kept + problem.rows[allowed] * (1 - own)[:, None]
@@ -105,3 +88,15 @@ def greedy_by_law(problem: LawProblem) -> Ints:
         pending = pending - problem.precedes[allowed[best]]
         pending[allowed[best]] = -1
     return order
+
+
+def _allowed(pending: Ints, chosen: Ints, together: Ints | None) -> Ints:
+    """What may come next: nothing before it is still open, and no group is left half learned.
+
+    pending: how many must still come before each visit; -1 for those that are chosen already.
+    """
+    free = pending == 0
+    if together is not None and len(chosen):
+        begun = (together == together[chosen[-1]]) & (pending >= 0)
+        free &= begun if begun.any() else True
+    return np.flatnonzero(free)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from taskorder.checks import Bools, Ints
+from taskorder.ordering.groups import members
 from taskorder.ordering.precedence import components
 
 DOWNSET_LIMIT = 20_000
@@ -12,12 +13,12 @@ UNEVEN = "the constraints are too many to count: random orders are drawn step by
 """What to tell the user where `is_uniform` is False."""
 
 
-def random_order(precedes: Bools, rng: np.random.Generator) -> Ints:
+def random_order(precedes: Bools, rng: np.random.Generator, together: Ints | None = None) -> Ints:
     """One random order; see `random_orders` for its distribution."""
-    return np.asarray(random_orders(precedes, 1, rng)[0])
+    return np.asarray(random_orders(precedes, 1, rng, together)[0])
 
 
-def random_orders(precedes: Bools, num: int, rng: np.random.Generator) -> Ints:
+def random_orders(precedes: Bools, num: int, rng: np.random.Generator, together: Ints | None = None) -> Ints:
     """(num, n) independent random orders, every allowed order equally likely wherever `is_uniform(precedes)`.
 
     The precedence is taken apart into parts that do not constrain each other (interleaved at random) and parts that
@@ -25,18 +26,32 @@ def random_orders(precedes: Bools, num: int, rng: np.random.Generator) -> Ints:
     needs more than 20,000 states does the part fall back to list scheduling: each visit draws a priority, and the
     allowed visit of highest priority goes next. That reaches every allowed order, but not equally often.
 
+    together: groups of visits that stay together (groups.py). Their order and the orders inside them are independent,
+    and so are drawn apart.
+
     >>> random_orders(np.array([[False, True], [False, False]]), 2, np.random.default_rng(0)).tolist()
     [[0, 1], [0, 1]]
     """
-    return _draw(np.arange(len(precedes), dtype=np.int64), precedes, num, rng)
+    if together is None:
+        return _draw(np.arange(len(precedes), dtype=np.int64), precedes, num, rng)
+    heads = np.unique(together)
+    wholes = random_orders(precedes[np.ix_(heads, heads)], num, rng)
+    key = np.argsort(wholes, axis=1)[:, np.searchsorted(heads, together)] * len(precedes)
+    for group in members(together):
+        if len(group) > 1:
+            key[:, group] += np.argsort(random_orders(precedes[np.ix_(group, group)], num, rng), axis=1)
+    return np.argsort(key, axis=1)
 
 
-def is_uniform(precedes: Bools) -> bool:
+def is_uniform(precedes: Bools, together: Ints | None = None) -> bool:
     """Whether `random_orders` draws every allowed order with the same probability.
 
     >>> is_uniform(np.zeros((100, 100), dtype=bool))
     True
     """
+    if together is not None:
+        apart = [np.unique(together), *members(together)]
+        return all(is_uniform(precedes[np.ix_(visits, visits)]) for visits in apart)
 
     def check(visits: Ints) -> bool:
         parts, _ = _split(visits, precedes)

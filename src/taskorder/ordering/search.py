@@ -20,9 +20,10 @@ import numpy as np
 from taskorder.checks import Ints
 from taskorder.ordering.annealing import Walker
 from taskorder.ordering.clock import Clock
+from taskorder.ordering.groups import ascending, group_masks
 from taskorder.ordering.precedence import masks
 from taskorder.ordering.problem import Problem
-from taskorder.ordering.rules import ascending, greedy
+from taskorder.ordering.rules import greedy
 
 CLOSE = 1e-9
 """The search ends when its error is this close to the bound, relative."""
@@ -293,11 +294,11 @@ class Search:
         order = np.arange(m)
         if m < 2:
             return order
-        before, after = masks(block.precedes)
+        (before, after), apart = masks(block.precedes), group_masks(None, m)
         error = walker.state.error
         root = np.concatenate([np.zeros(2, np.int8), order.astype(np.int8)])[None]
         _, used, _, _ = branch(
-            Whole(block.e, block.r, block.h, block.C, block.G, before, after, np.zeros((0, m), np.int8)), root,
+            Whole(block.e, block.r, block.h, block.C, block.G, before, after, np.zeros((0, m), np.int8), apart), root,
             np.full(1, -np.inf), block.error(order), order, 0.0, 1e-12 * abs(error), np.full(k, 0.1),
             Effort(nodes, m, nodes),
         )  # fmt: skip

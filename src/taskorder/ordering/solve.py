@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike
 
 from taskorder import checks
 from taskorder.arguments import BadArgument, unknown
-from taskorder.checks import Floats, Ints
+from taskorder.checks import Bools, Floats, Ints
 from taskorder.constraints import TaskName
 from taskorder.given_table import TRANSFER, kind_of
 from taskorder.ordering import rules
 from taskorder.ordering.clock import Clock, Watch
 from taskorder.ordering.first_order import first_order_rule
-from taskorder.ordering.law_search import free_beginning
+from taskorder.ordering.law_notes import law_notes
 from taskorder.ordering.law_visits import best_visits
 from taskorder.ordering.optimum import MAX_UNCOMPILED
 from taskorder.ordering.path import path_rule
@@ -40,12 +40,9 @@ class RuleResult:
 
 
 Rule = Callable[[SolverInput, Clock], RuleResult]
-SCORE_TIE = 1e-3
-"""What a score may change by, where a plan says that positions do not matter."""
-OVERSHOOT = 0.5
-"""From this retention on the score may pay for knowledge above 1."""
 RULES_WITHOUT_WEIGHTS = ("periphery-to-core", "core-to-periphery", "first-order")
 """Rules that rank by similarity alone: `weights` must be left out with them."""
+SORTED_GROUPS = "each group stands where the mean of its tasks ranks, and is sorted inside"
 RULES_WITH_REPEATS = ("optimal", "random", "worst")
 """Rules that can visit a task more than once."""
 
@@ -66,6 +63,7 @@ def solve(
     last: TaskName | None = None,
     learned: Iterable[TaskName] = (),
     visits: int | None = None,
+    groups: Iterable[Iterable[TaskName]] = (),
     time_limit: float | None = 10.0,
     seed: int = 0,
     repair: bool = True,
@@ -106,6 +104,8 @@ def solve(
         Tasks already learned, in that order; the plan orders the others.
     visits
         Visits in all, at least one for each open task; the plan says which tasks to visit again.
+    groups
+        Lists of tasks that stay together: those of one list follow each other, in any order.
     time_limit
         Seconds for the search, without the time to compile kernels. None searches until the order is proven to be the
         best, or until the search ends by itself where no proof is tried.
@@ -137,12 +137,15 @@ def solve(
     ('A E C D B', 0.0502, True)
     >>> solve(chain(5, 0.7), "periphery-to-core", first="C").order
     (2, 0, 4, 1, 3)
+    >>> " ".join(solve(chain(5, 0.7), groups=[["B", "C"]]).named_order)
+    'D A E B C'
     """
     if rule not in RULES:
         raise unknown("rule", rule, RULES)
     inputs = solver_input(
         table, retention=retention, objective=objective, kind=kind, start=start, output=output, weights=weights,
-        names=names, before=before, first=first, last=last, learned=learned, visits=visits, seed=seed, repair=repair,
+        names=names, before=before, first=first, last=last, learned=learned, visits=visits, groups=groups,
+        seed=seed, repair=repair,
     )  # fmt: skip
     return solve_input(inputs, rule, time_limit=time_limit, watch=watch, options={"repair": bool(repair)})
 
@@ -165,7 +168,7 @@ def solve_input(
     if (clock.cut or clock.left <= 0) and not result.proven:
         reason = "by request" if clock.stopped else "at the time limit"
         notes.append(f"stopped {reason} before the search was finished; a longer run may find a better order")
-    notes += _law_notes(inputs, rule, result)
+    notes += law_notes(inputs, rule, result.order)
     output = inputs.table.output
     return make_plan(
         inputs,
@@ -190,53 +193,26 @@ def _cost_sign(rule: str, inputs: SolverInput) -> float:
     return (-1.0 if rule == "worst" else 1.0) * (-1.0 if inputs.objective == "score" else 1.0)
 
 
-def _law_notes(inputs: SolverInput, rule: str, result: RuleResult) -> list[str]:
-    """What to know about an order under the law: an assumed retention, positions that do not matter, overshoot."""
-    law, notes = inputs.law, []
-    if law is None:
-        return []
-    if (inputs.options or {}).get("retention") is None:
-        notes.append(
-            f"retention {law.retention[0]:g} is assumed, which is usual for plain networks: measure that of your "
-            "learner with plan, or give `retention`"
-        )
-    if law.objective == "score" and rule == "optimal" and not inputs.constraints.num_repeats:
-        problem = inputs.law_problem()
-        position = {int(task): visit for visit, task in enumerate(problem.tasks)}
-        free = free_beginning(problem, np.array([position[int(task)] for task in result.order]), SCORE_TIE)
-        if free > 1:
-            notes.append(
-                f"the first {free} of {problem.size} tasks may come in any order: the score changes by less than "
-                f"{SCORE_TIE:g}"
-            )
-    if law.objective == "score" and float(law.retention.max()) > OVERSHOOT:
-        notes.append(
-            f"above a retention of {OVERSHOOT:g} the score may count knowledge above 1 as a gain; compare with "
-            "objective='error'"
-        )
-    return notes
-
-
 def _check_rule(rule: str, inputs: SolverInput) -> None:
     """Refuse, with the reason, an option that a rule cannot obey."""
     output = inputs.table.output
     if inputs.constraints.weights is not None and rule in RULES_WITHOUT_WEIGHTS:
-        raise BadArgument(
+        raise ValueError(
             f"`weights` must be left out with rule '{rule}', which ranks by similarity alone. "
             "Use rule 'optimal', or `compare()` for this rule's weighted error."
         )
     if output is not None and rule in ("periphery-to-core", "core-to-periphery"):
-        raise BadArgument(
+        raise ValueError(
             f"`output` must be left out with rule '{rule}', which ranks by input similarity alone. "
             "Use rule 'optimal', or `compare()` for this rule's error under an output similarity."
         )
     if output is not None and rule == "first-order" and _uniform_entry(output) is None:
-        raise BadArgument(
+        raise ValueError(
             "`output` must be the same for all pairs with rule 'first-order', whose theory knows only one rho_out. "
             "Use rule 'optimal'."
         )
     if inputs.constraints.num_repeats and rule not in RULES_WITH_REPEATS:
-        raise BadArgument(
+        raise ValueError(
             f"`visits` must be left out with rule '{rule}', which visits each task once. Use rule 'optimal'."
         )
 
@@ -271,19 +247,27 @@ def _extreme(sign: int) -> Rule:
 
 
 def _periphery_to_core(inputs: SolverInput, clock: Clock) -> RuleResult:
-    tasks, precedes = inputs.constraints.open_tasks, inputs.constraints.precedence()
-    return RuleResult(tasks[rules.periphery_to_core(inputs.table.given, tasks, precedes)])
+    return _sorted(inputs, rules.periphery_to_core(inputs.table.given, *_open(inputs)))
 
 
 def _core_to_periphery(inputs: SolverInput, clock: Clock) -> RuleResult:
-    tasks, precedes = inputs.constraints.open_tasks, inputs.constraints.precedence()
-    return RuleResult(tasks[rules.core_to_periphery(inputs.table.given, tasks, precedes)])
+    return _sorted(inputs, rules.core_to_periphery(inputs.table.given, *_open(inputs)))
 
 
 def _row_sums(inputs: SolverInput, clock: Clock) -> RuleResult:
-    tasks, precedes = inputs.constraints.open_tasks, inputs.constraints.precedence()
     table = inputs.table.given if inputs.law is None else inputs.law.knowledge
-    return RuleResult(tasks[rules.row_sums(table, inputs.constraints.importance, tasks, precedes)])
+    return _sorted(inputs, rules.row_sums(table, inputs.constraints.importance, *_open(inputs)))
+
+
+def _open(inputs: SolverInput) -> tuple[Ints, Bools, Ints | None]:
+    """What a rule that sorts has to know: the open tasks, which come before which, and which stay together."""
+    constraints = inputs.constraints
+    return constraints.open_tasks, constraints.precedence(), constraints.together
+
+
+def _sorted(inputs: SolverInput, positions: Ints) -> RuleResult:
+    grouped = inputs.constraints.together is not None
+    return RuleResult(inputs.constraints.open_tasks[positions], (SORTED_GROUPS,) if grouped else ())
 
 
 def _path(longest: bool) -> Rule:
@@ -293,7 +277,7 @@ def _path(longest: bool) -> Rule:
         symmetric = given if kind_of(given) != TRANSFER else (given + given.T) / 2
         cost = problem.error if isinstance(problem, Problem) else lambda order: problem.sign * problem.value(order)
         order, note = path_rule(
-            symmetric, problem.tasks, problem.precedes, cost,
+            symmetric, problem.tasks, problem.precedes, cost, together=problem.together,
             after=next(reversed(inputs.constraints.learned), None), longest=longest, seed=inputs.seed, clock=clock,
         )  # fmt: skip
         if inputs.constraints.weights is not None or inputs.table.output is not None:
@@ -305,14 +289,15 @@ def _path(longest: bool) -> Rule:
 
 def _first_order(inputs: SolverInput, clock: Clock) -> RuleResult:
     if (inputs.options or {}).get("kind") == TRANSFER:
-        raise BadArgument(
+        raise ValueError(
             "`rule` must not be 'first-order' with a transfer table: its theory needs a symmetric similarity. "
             "Use rule 'optimal'."
         )
     problem = inputs.any_problem()
     rho_out = 1.0 if inputs.table.output is None else _uniform_entry(inputs.table.output)
     order, _, exact = first_order_rule(
-        inputs.table.given, problem.tasks, problem.precedes, rho_out=1.0 if rho_out is None else rho_out,
+        inputs.table.given, problem.tasks, problem.precedes, together=problem.together,
+        rho_out=1.0 if rho_out is None else rho_out,
         learned=np.array(inputs.constraints.learned, dtype=np.int64), seed=inputs.seed, clock=clock,
     )  # fmt: skip
     notes = () if exact else ("the first-order objective was minimized by local search",)
@@ -331,8 +316,8 @@ def _random(inputs: SolverInput, clock: Clock) -> RuleResult:
     required = constraints.required_repeats
     drawn = rng.integers(len(constraints.names), size=constraints.num_repeats - len(required)).tolist()
     problem = inputs.any_problem([*required, *drawn])
-    notes = () if is_uniform(problem.precedes) else (UNEVEN,)
-    return RuleResult(problem.tasks[random_order(problem.precedes, rng)], notes)
+    notes = () if is_uniform(problem.precedes, problem.together) else (UNEVEN,)
+    return RuleResult(problem.tasks[random_order(problem.precedes, rng, problem.together)], notes)
 
 
 RULES: dict[str, Rule] = {

@@ -117,6 +117,7 @@ class SolverInput:
             np.array(constraints.learned, dtype=np.int64),
             tasks,
             constraints.precedence(repeats),
+            None if repeats else constraints.together,
         )
 
     def law_problem(self, repeats: Sequence[int] = ()) -> LawProblem:
@@ -132,6 +133,7 @@ class SolverInput:
             weights=self.weights,
             precedes=constraints.precedence(repeats),
             objective=law.objective,
+            together=None if repeats else constraints.together,
         )
 
     def any_problem(self, repeats: Sequence[int] = ()) -> Problem | LawProblem:
@@ -231,7 +233,7 @@ def solver_input_of(plan: Plan, table: ArrayLike) -> SolverInput:
     past_law = {} if "retention" in options else {"retention": 1.0}
     keys = ("retention", "objective", "kind", "start", "output", "weights", "first", "last")
     given = {key: options[key] for key in keys if options.get(key) is not None}
-    lists = {key: options[key] for key in ("before", "learned") if options.get(key)}
+    lists = {key: options[key] for key in ("before", "learned", "groups") if options.get(key)}
     return solver_input(
         table, names=plan.names, seed=options.get("seed", 0), repair=options.get("repair", True),
         **{**past_law, **given, **lists},

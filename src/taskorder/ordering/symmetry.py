@@ -62,6 +62,8 @@ def _tables(problem: Problem) -> Floats:
     gram, pull = problem.r.T @ problem.r, problem.r.T @ problem.h
     precedes = problem.precedes.astype(np.float64)
     tables = [problem.C, problem.G, gram, pull, pull.T, precedes, precedes.T]
+    if problem.together is not None:
+        tables.append((problem.together[:, None] == problem.together).astype(np.float64))
     telling = [tables[0], *(table for table in tables[1:] if np.ptp(table) > 0)]  # any relabeling keeps the others
     return np.stack([table / (float(np.abs(table).max()) or 1.0) for table in telling])
 

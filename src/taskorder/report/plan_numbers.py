@@ -14,9 +14,9 @@ from taskorder import checks
 from taskorder.checks import Floats
 from taskorder.ordering.clock import Clock, Watch
 from taskorder.ordering.compare import RETENTIONS, compare_input, with_other_retentions
+from taskorder.ordering.law_notes import SCORE_TIE
 from taskorder.ordering.law_search import free_beginning
 from taskorder.ordering.plans import task_paths
-from taskorder.ordering.solve import SCORE_TIE
 from taskorder.ordering.solver_input import SolverInput, solver_input_of, with_retention
 from taskorder.records import Comparison, Plan
 from taskorder.report.embedding import task_points

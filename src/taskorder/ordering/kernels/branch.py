@@ -53,6 +53,8 @@ class Whole(NamedTuple):
     symmetry: np.ndarray
     """(s, n) int8: for each relabeling that changes nothing the direction in which it moves a task. Of equivalent
     orders only the lexicographically first is searched."""
+    together: np.ndarray
+    """(n,) uint64 masks of the tasks that stand together with each, itself among them."""
 
 
 class Effort(NamedTuple):
@@ -80,11 +82,17 @@ def descend(nodes, d, task, order, symmetry, moved):
 
 
 @njit(error_model="numpy")
-def list_children(node, task, d, m, low, goal, rise, before, after, symmetry, moved):
+def list_children(node, task, d, m, low, goal, rise, before, after, symmetry, together, order, moved):
     """List the children of `node`, at depth d, that stay below `goal`: low plus the rise of the end with fewer.
 
-    moved[d, i]: relabeling i moves a task of the prefix, so that it says nothing about what comes next.
+    order: what is fixed. moved[d, i]: relabeling i moves a task of the prefix, so that it says nothing about what comes
+    next.
     """
+    free, none = node.free, np.uint64(0)
+    # What is open of the groups that the two ends are in the middle of: nothing else may come there, and it may come
+    # at the other end only where nothing else is open.
+    ahead = together[order[node.begun - 1]] & free if node.begun > 0 else none
+    behind = together[order[len(order) - node.ended]] & free if node.ended > 0 else none
     cut = min(goal - low, NEVER)  # forbidden children stay forbidden even where there is no bound
     few, many, sum_front, sum_back = 0, 0, 0.0, 0.0
     for j in range(m):
@@ -92,6 +100,11 @@ def list_children(node, task, d, m, low, goal, rise, before, after, symmetry, mo
         if before[t] & node.free:
             rise[0, j] = NEVER
         if after[t] & node.free:
+            rise[1, j] = NEVER
+        own = together[t]
+        if (ahead != none and own & ahead == none) or (own & behind != none and free != behind):
+            rise[0, j] = NEVER
+        if (behind != none and own & behind == none) or (own & ahead != none and free != ahead):
             rise[1, j] = NEVER
         for i in range(len(symmetry)):
             if symmetry[i, t] < 0 and not moved[d, i]:
@@ -167,10 +180,10 @@ def branch(whole, starts, floors, best, best_order, relative, absolute, lam0, ef
     When no node is left open, nothing here beats the returned error.
     """
     k, n = whole.r.shape
-    before, after, symmetry = whole.before, whole.after, whole.symmetry
+    before, after, symmetry, together = whole.before, whole.after, whole.symmetry, whole.together
     e, r, h, C, G, task = new_states(n + 1, whole.e, whole.r, whole.h, whole.C, whole.G)
     nodes, lam, moved = np.zeros(n + 1, NODE), np.zeros((n + 1, k)), np.zeros((n + 1, len(symmetry)), np.bool_)
-    order, tail, W, rise = np.zeros(n, np.int64), np.zeros(3, np.int64), scratch(n), np.zeros((2, n))
+    order, tail, W, rise = np.zeros(n, np.int64), np.zeros(6, np.int64), scratch(n), np.zeros((2, n))
     left, bounds, num_left = np.zeros((len(starts) + n * n, n + 2), np.int8), np.zeros(len(starts) + n * n), 0
     nodes[0].free = (ONE << np.uint64(n)) - ONE
     goal, seen = best - relative * abs(best) - absolute, 0
@@ -207,7 +220,9 @@ def branch(whole, starts, floors, best, best_order, relative, absolute, lam0, ef
                 seen += 1
                 node.turn, low = 0, e[depth]
                 if m <= 3:
-                    value = finish(e, r, h, C, G, task, depth, m, before, goal, tail)
+                    first = order[node.begun - 1] if node.begun else -1
+                    last = order[n - node.ended] if node.ended else -1
+                    value = finish(e, r, h, C, G, task, depth, m, before, together, first, last, goal, tail)
                     if value < goal:
                         best, goal = value, value - relative * abs(value) - absolute
                         keep_best(order, node.begun, tail, m, best_order)
@@ -226,7 +241,9 @@ def branch(whole, starts, floors, best, best_order, relative, absolute, lam0, ef
                     for row in range(k):
                         lam0[row] = lam[top, row]
                 if low < goal:
-                    list_children(node, task, depth, m, low, goal, rise, before, after, symmetry, moved)
+                    list_children(
+                        node, task, depth, m, low, goal, rise, before, after, symmetry, together, order, moved
+                    )
             elif node.turn < node.count and node.price[node.turn] < goal:
                 if seen >= stop and (depth <= top + effort.shallow or seen >= stop + 3 * effort.limit):
                     break

@@ -84,8 +84,29 @@ def fix_last(e, r, h, C, G, task, a, b, m, j):
 
 
 @njit(error_model="numpy")
-def finish(e, r, h, C, G, task, a, m, before, best, tail):
-    """Try every allowed order of the m <= 3 tasks of state a; tail <- the best; returns its error, or `best`."""
+def divides(together, ahead, tail, m, behind):
+    """Whether the m tasks tail[3:] divide a group between `ahead` and `behind`, the ends so far (-1 for none)."""
+    one, none = np.uint64(1), np.uint64(0)
+    rest = one << np.uint64(behind) if behind >= 0 else none
+    for i in range(m):
+        rest |= one << np.uint64(tail[3 + i])
+    for i in range(m + (behind >= 0)):
+        task = tail[3 + i] if i < m else behind
+        bit = one << np.uint64(task)
+        if ahead >= 0 and together[ahead] & rest != none and together[ahead] & bit == none:
+            return True
+        rest ^= bit
+        ahead = task
+    return False
+
+
+@njit(error_model="numpy")
+def finish(e, r, h, C, G, task, a, m, before, together, ahead, behind, best, tail):
+    """Try every allowed order of the m <= 3 tasks of state a; tail <- the best; returns its error, or `best`.
+
+    together: (n,) masks of the groups; ahead, behind: what comes just before and after, -1 for nothing. tail: (6,), of
+    which the last three places are scratch.
+    """
     one = np.uint64(1)
     for i in range(m):
         first = np.uint64(task[a, i])
@@ -107,15 +128,17 @@ def finish(e, r, h, C, G, task, a, m, before, best, tail):
             if value < best:
                 if m > 1 and (before[first] >> second) & one:
                     continue
+                tail[3], tail[4] = first, second
                 if m > 2:
                     third = np.uint64(task[a, k])
                     if ((before[first] | before[second]) >> third) & one:
                         continue
-                    tail[2] = third
+                    tail[5] = third
+                if divides(together, ahead, tail, m, behind):
+                    continue
                 best = value
-                tail[0] = first
-                if m > 1:
-                    tail[1] = second
+                for q in range(m):
+                    tail[q] = tail[3 + q]
     return best
 
 

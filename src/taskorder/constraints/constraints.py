@@ -1,4 +1,4 @@
-"""Constraints on an order: which tasks come first, last or before others, what is learned already, what counts most."""
+"""Constraints on an order: which tasks come first, last, before others or together, what is learned, what counts."""
 
 from __future__ import annotations
 
@@ -13,12 +13,10 @@ from numpy.typing import ArrayLike
 
 from taskorder import checks
 from taskorder.arguments import BadArgument
-from taskorder.checks import Bools, Floats, Ints, task_index
-
-TaskName = str | int
-"""A task by its name or by its index."""
-MAX_VISITS = 3000
-"""Largest number of visits."""
+from taskorder.checks import Bools, Floats, Ints
+from taskorder.constraints import reading
+from taskorder.constraints.precedence import closed_precedence
+from taskorder.constraints.reading import TaskName
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +41,8 @@ class Constraints:
     """(P,) importance of each task; None where all count the same."""
     visits: int | None = None
     """Visits in all; None for one of each open task."""
+    groups: tuple[tuple[int, ...], ...] = ()
+    """Tasks that stay together: those of one group follow each other, in any order."""
 
     @classmethod
     def of(
@@ -56,6 +56,7 @@ class Constraints:
         learned: Iterable[TaskName] = (),
         weights: ArrayLike | Mapping[str, float] | None = None,
         visits: int | None = None,
+        groups: Iterable[Iterable[TaskName]] = (),
     ) -> Constraints:
         """Check constraints that are given by task names or indices.
 
@@ -75,6 +76,8 @@ class Constraints:
             One number for each task, or some by name, the others 1.
         visits
             Visits in all, at least one for each open task.
+        groups
+            Lists of tasks that stay together: those of one list follow each other, in any order.
 
         Raises
         ------
@@ -82,22 +85,35 @@ class Constraints:
             If a value is not valid or no order keeps all constraints.
         """
         task_names = checks.task_names(names, num_tasks)
-        importance = None if weights is None else _importance(weights, task_names)
-        past = _learned_tasks(learned, task_names)
-        pairs = _task_pairs(before, task_names)
+        past = reading.learned_tasks(learned, task_names)
         ends = [
-            None if task is None else _open_task(task, task_names, option, past)
+            None if task is None else reading.open_task(task, task_names, option, past)
             for option, task in (("first", first), ("last", last))
         ]
-        budget = None if visits is None else _num_visits(visits, num_tasks - len(past))
-        constraints = cls(task_names, pairs, ends[0], ends[1], past, importance, budget)
+        constraints = cls(
+            names=task_names,
+            before=reading.task_pairs(before, task_names),
+            first=ends[0],
+            last=ends[1],
+            learned=past,
+            weights=None if weights is None else reading.importance(weights, task_names),
+            visits=None if visits is None else reading.num_visits(visits, num_tasks - len(past)),
+            groups=reading.task_groups(groups, task_names),
+        )
+        if constraints.groups and constraints.num_repeats:
+            raise BadArgument(
+                f"`groups` must be left out with more visits than open tasks, got {visits} for {constraints.num_open}: "
+                "a further visit has no place beside its group. Leave ",
+                "visits",
+                " out.",
+            )
         _ = constraints.required_repeats  # raises if the constraints contradict each other
         return constraints
 
     @classmethod
     def from_options(cls, names: Sequence[str], options: Mapping[str, Any]) -> Constraints:
         """The constraints in the options of a plan of these tasks; keys that are missing constrain nothing."""
-        given = {key: options[key] for key in ("before", "learned") if options.get(key) is not None}
+        given = {key: options[key] for key in ("before", "learned", "groups") if options.get(key) is not None}
         return cls.of(
             len(names),
             names=names,
@@ -111,6 +127,7 @@ class Constraints:
     @property
     def options(self) -> dict[str, Any]:
         """The constraints as plain JSON values, tasks by name: part of the options of a plan."""
+        groups = [[self.names[task] for task in group] for group in self.groups]
         return {
             "weights": None if self.weights is None else self.weights.tolist(),
             "before": [[self.names[a], self.names[b]] for a, b in self.before],
@@ -118,6 +135,7 @@ class Constraints:
             "last": None if self.last is None else self.names[self.last],
             "learned": [self.names[task] for task in self.learned],
             "visits": self.visits,
+            **({"groups": groups} if groups else {}),
         }
 
     @functools.cached_property
@@ -204,9 +222,6 @@ class Constraints:
                     ".",
                 )
             pairs.append((positions[a][0], positions[b][0]))
-        precedes = closure(len(tasks), pairs, labels)
-        # The ends are added after the closure: a row or column of ones keeps it closed, and contradictions show as
-        # entries that are already there.
         head = None if self.first is None else positions[self.first][0]
         tail = None if self.last is None else positions[self.last][-1]
         if head is not None and head == tail and len(tasks) > 1:
@@ -215,28 +230,42 @@ class Constraints:
                 "last",
                 f" must be different tasks unless only one visit is open, got {labels[head]} for both.",
             )
-        if head is not None:
-            if precedes[:, head].any():
-                blocker = labels[int(precedes[:, head].argmax())]
+        together = self.together if len(tasks) == self.num_open else None
+        return closed_precedence(labels, pairs, head=head, tail=tail, groups=together, begun=self._begun)
+
+    @functools.cached_property
+    def together(self) -> Ints | None:
+        """(n,) for each open task the first one of its group, as positions in `open_tasks`; None without groups.
+
+        >>> Constraints.of(4, groups=[["D", "B"]], learned=["A"]).together.tolist()
+        [0, 1, 0]
+        """
+        numbers = np.arange(self.num_open)
+        for group in self.groups:
+            inside = np.flatnonzero(np.isin(self.open_tasks, group))
+            numbers[inside] = inside[:1]
+        return None if len(np.unique(numbers)) in (1, self.num_open) else numbers
+
+    @property
+    def _begun(self) -> Ints:
+        """The open tasks of a group that `learned` ends in the middle of, as positions in `open_tasks`."""
+        begun = np.arange(0)
+        for group in self.groups:
+            inside, known = np.isin(self.open_tasks, group), [task for task in self.learned if task in group]
+            if not inside.any() or not known:
+                continue
+            if set(self.learned[-len(known) :]) != set(known):
+                follower = self.learned[self.learned.index(known[0]) + 1 :]
+                other = next(task for task in follower if task not in group)
+                first = self.names[known[0]]
                 raise BadArgument(
-                    "`first` must not contradict ",
-                    "before",
-                    f", got first {labels[head]} but {blocker} before {labels[head]}.",
+                    "`groups` must not be broken by ",
+                    "learned",
+                    f" already, got {reading.title(group, self.names)} with {first} learned before "
+                    f"{self.names[other]}. Take {first} out of the group.",
                 )
-            precedes[head] = True
-            precedes[head, head] = False
-        if tail is not None:
-            after = precedes[tail].copy()
-            if after.any():
-                blocker = labels[int(after.argmax())]
-                raise BadArgument(
-                    "`last` must not contradict ",
-                    "before",
-                    f", got last {labels[tail]} but {labels[tail]} before {blocker}.",
-                )
-            precedes[:, tail] = True
-            precedes[tail, tail] = False
-        return precedes
+            begun = np.flatnonzero(inside)
+        return begun
 
     def allows(self, order: Sequence[int]) -> bool:
         """Whether `order` (task indices) learns every open task within the visits and keeps all constraints."""
@@ -250,113 +279,28 @@ class Constraints:
             and all(a in self.learned or step[a] < step.get(b, -1) for a, b in self.before)
             and (self.first is None or order[0] == self.first)
             and (self.last is None or order[-1] == self.last)
+            and self._keeps_groups([*self.learned, *order])
         )
+
+    def _keeps_groups(self, sequence: Sequence[int]) -> bool:
+        """Whether the tasks of each group that is not yet learned follow each other."""
+        for group in self.groups:
+            steps = [step for step, task in enumerate(sequence) if task in group]
+            if not set(group) <= set(self.learned) and steps[-1] - steps[0] >= len(steps):
+                return False
+        return True
 
     def allows_ending(self, ending: Sequence[int]) -> bool:
         """Whether an allowed order of the open tasks, each learned once, can end with these."""
+        inside = list(ending)
+        outside = [task for task in self.open_tasks.tolist() if task not in ending]
+        for group in self.groups:
+            steps = [step for step, task in enumerate(inside) if task in group]
+            # only the group that the ending begins with may go on before it
+            whole = all(task in inside or task in self.learned for task in group)
+            if steps and (steps[-1] - steps[0] >= len(steps) or not (whole or steps[0] == 0)):
+                return False
         precedes = self._precedence_of_tasks
         if not precedes.any():
             return True
-        inside = list(ending)
-        outside = [task for task in self.open_tasks.tolist() if task not in ending]
         return not (np.tril(precedes[np.ix_(inside, inside)]).any() or precedes[np.ix_(inside, outside)].any())
-
-
-def closure(size: int, pairs: Iterable[tuple[int, int]], labels: Sequence[str]) -> Bools:
-    """(n, n) transitive closure of `pairs`; a cycle is refused and spelled out by label.
-
-    >>> closure(3, [(0, 1), (1, 2)], "ABC").astype(int).tolist()
-    [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
-    """
-    direct = np.zeros((size, size), dtype=np.bool_)
-    for a, b in pairs:
-        direct[a, b] = True
-    reach = direct.copy()
-    # Taking tasks from the end backwards, the reach of every successor is complete when it is needed.
-    for task in reversed(_topological(direct, labels)):
-        after = np.flatnonzero(direct[task])
-        if after.size:
-            reach[task] |= reach[after].any(axis=0)
-    return reach
-
-
-def _topological(direct: Bools, labels: Sequence[str]) -> list[int]:
-    """An order that keeps every pair."""
-    pending = direct.sum(axis=0)
-    ready = [int(task) for task in np.flatnonzero(pending == 0)]
-    order = []
-    while ready:
-        task = ready.pop()
-        order.append(task)
-        pending = pending - direct[task]
-        ready.extend(int(b) for b in np.flatnonzero(direct[task] & (pending == 0)))
-    if len(order) < len(direct):
-        cycle = _shortest_cycle(direct, np.setdiff1d(np.arange(len(direct)), order))
-        chain = " before ".join(labels[task] for task in [*cycle, cycle[0]])
-        raise BadArgument(f"`before` must not contain a cycle, got {chain}. Drop one of these pairs.")
-    return order
-
-
-def _shortest_cycle(direct: Bools, stuck: Ints) -> list[int]:
-    """The shortest cycle, breadth first from each of the tasks `stuck` that no topological order reaches."""
-    best: list[int] = []
-    for start in stuck.tolist():
-        routes = {start: [start]}
-        wave = [start]
-        while wave and not direct[wave, start].any():
-            fresh: dict[int, list[int]] = {}
-            for a in wave:
-                fresh.update({b: [*routes[a], b] for b in np.flatnonzero(direct[a]).tolist() if b not in routes})
-            routes.update(fresh)
-            wave = list(fresh)
-        closing = [routes[a] for a in wave if direct[a, start]]
-        if closing and (not best or len(closing[0]) < len(best)):
-            best = closing[0]
-    return best
-
-
-def _importance(weights: ArrayLike | Mapping[str, float], names: Sequence[str]) -> Floats:
-    if isinstance(weights, Mapping):
-        given = {task_index(name, names, "weights"): weight for name, weight in weights.items()}
-        weights = [given.get(task, 1.0) for task in range(len(names))]
-    return checks.task_weights(weights, len(names))
-
-
-def _learned_tasks(learned: Iterable[Any], names: Sequence[str]) -> tuple[int, ...]:
-    if isinstance(learned, str):
-        raise BadArgument(f"`learned` must be a list of tasks, got the text {learned!r}. Write [{learned!r}].")
-    tasks = tuple(task_index(task, names, "learned") for task in learned)
-    for position, task in enumerate(tasks):
-        if task in tasks[:position]:
-            raise BadArgument(f"`learned` must list a task at most once, got {names[task]} twice.")
-    return tasks
-
-
-def _task_pairs(before: Iterable[Any], names: Sequence[str]) -> tuple[tuple[int, int], ...]:
-    pairs = []
-    for pair in before:
-        if isinstance(pair, str) or not isinstance(pair, Iterable) or len(pair := tuple(pair)) != 2:
-            raise BadArgument(f"`before` must be a list of pairs (a, b) of tasks, got {pair!r}. Write [(a, b)].")
-        a, b = (task_index(task, names, "before") for task in pair)
-        if a == b:
-            raise BadArgument(f"`before` must name two different tasks in each pair, got {names[a]} before itself.")
-        pairs.append((a, b))
-    return tuple(pairs)
-
-
-def _open_task(task: TaskName, names: Sequence[str], option: str, learned: Sequence[int]) -> int:
-    index = task_index(task, names, option)
-    if index in learned:
-        raise BadArgument(
-            f"`{option}` must name a task that is still to be learned, got {names[index]} from `learned`."
-        )
-    return index
-
-
-def _num_visits(visits: int, num_open: int) -> int:
-    budget = checks.whole(visits)
-    if budget is None or budget < num_open:
-        raise BadArgument(f"`visits` must be at least {num_open}, one for each open task, got {visits!r}.")
-    if budget > MAX_VISITS:
-        raise BadArgument(f"`visits` must be at most {MAX_VISITS}, got {visits!r}.")
-    return budget
