@@ -116,7 +116,7 @@ def test_every_option_reaches_the_solver(table, tmp_path, calls, capsys):
         capsys, "solve", table, "--rule", "greedy", "--output-similarity", str(output), "--weights", "1,2,1,1,1",
         "--before", "cats:a:b", "--before", "a:b:dogs", "--first", "cats", "--last", "dogs", "--learned", '"x, y"',
         "--time-limit", "3", "--seed", "7", "--no-repair", "--retention", "1",
-        "--objective", "error", "--kind", "similarity",
+        "--objective", "error", "--kind", "similarity", "--group", "owls, a:b", "--group", "dogs",
     )  # fmt: skip
     (args, options), *more = calls
     assert not more
@@ -126,6 +126,7 @@ def test_every_option_reaches_the_solver(table, tmp_path, calls, capsys):
     assert options["weights"].tolist() == [1, 2, 1, 1, 1]
     assert options["before"] == [("cats", "a:b"), ("a:b", "dogs")]
     assert (options["first"], options["last"], options["learned"]) == ("cats", "dogs", ["x, y"])
+    assert options["groups"] == [["owls", "a:b"], ["dogs"]]
     assert (options["time_limit"], options["seed"], options["repair"]) == (3.0, 7, False)
     assert (options["retention"], options["objective"], options["kind"]) == (1.0, "error", "similarity")
     assert plan.named_order == ("cats", "a:b", "owls", "dogs") or plan.named_order == ("cats", "owls", "a:b", "dogs")

@@ -105,6 +105,10 @@ def test_constraints_are_those_of_solve(here, capsys):
     free = plan_of(capsys, "all.csv", "--column", "country", "--seeds", "1", "--first", "east", "--folder", "free")
     assert free.named_order[0] == "east"
     assert free.confidence.num_orders == 2
+    words = ["all.csv", "--column", "country", "--seeds", "1", "--group", "north,south", "--folder", "together"]
+    together = plan_of(capsys, *words)
+    assert together.named_order.index("east") != 1
+    assert together.confidence.num_orders == 4
     assert main(["report", "plan", "-o", "again.html"]) == 0
 
 

@@ -110,6 +110,14 @@ def test_a_search_ends_with_the_librarys_plan(client):
     assert plan.proven
 
 
+def test_a_search_keeps_groups(client):
+    body = solve_body(chain(5, 0.7), rule="optimal", groups=[[1, 2]], retention=0.13)
+    plan = Plan.from_json(json.dumps(events(client.post("/api/solve", json=body))[-1]["plan"]))
+    assert plan.order == solve(chain(5, 0.7), groups=[["B", "C"]], retention=0.13).order
+    assert abs(plan.order.index(1) - plan.order.index(2)) == 1
+    assert plan.options["groups"] == [["B", "C"]]
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [

@@ -21,11 +21,13 @@ from .pupils import NAMES, black_box, names, random_table, retaining
 EVERY = ("auto", *RULES)
 
 
-def keeps(order, before=(), first=None, last=None):
+def keeps(order, before=(), first=None, last=None, groups=()):
     """By hand, on names."""
     places = {NAMES[task]: step for step, task in enumerate(order)}
+    steps = [sorted(places[name] for name in group if name in places) for group in groups]
     return (
-        all(places[a] < places[b] for a, b in before if a in places)
+        all(each[-1] - each[0] < len(each) for each in steps)
+        and all(places[a] < places[b] for a, b in before if a in places)
         and (first is None or places[first] == 0)
         and (last is None or places[last] == len(order) - 1)
     )
@@ -36,6 +38,7 @@ CONSTRAINTS = [
     {"first": "C"},
     {"last": "C"},
     {"before": [("B", "D")], "first": "E", "last": "A"},
+    {"groups": [["A", "D"], ["C", "E"]], "before": [("E", "D")]},
 ]
 
 
@@ -64,7 +67,7 @@ def test_constraints_hold_after_tasks_already_learned(rule):
 
 @pytest.mark.parametrize(("count", "budget"), [(5, 5), (5, 25), (7, 49), (9, 40), (9, 100)])
 def test_the_law_keeps_them_whatever_the_budget(count, budget):
-    constraints = {"before": [("A", "B"), ("C", "B"), ("B", "E")], "first": "D"}
+    constraints = {"before": [("A", "B"), ("C", "B"), ("B", "E")], "first": "D", "groups": [["C", "A"]]}
     found = run_pilot(
         names(count), black_box(chain(count, 0.6), noise=0.05), draws=5, seeds=1, budget=budget, **constraints
     )

@@ -115,6 +115,14 @@ def add_constraints(parser: argparse.ArgumentParser) -> None:
     add("--before", action="append", default=[], metavar="A:B", help="task A before task B; repeat for more")
     add("--first", metavar="A", help="the task to start with")
     add("--last", metavar="A", help="the task to end with")
+    add(
+        "--group",
+        dest="groups",
+        action="append",
+        default=[],
+        metavar="A,B",
+        help="tasks that stay together, in any order; repeat for more groups",
+    )
     add("--learned", metavar="A,B", help="tasks already learned, in that order; quote names with commas: '\"a,b\",c'")
 
 
@@ -275,6 +283,7 @@ def constraints_of(args: argparse.Namespace, names: tuple[str, ...]) -> dict[str
         "first": args.first,
         "last": args.last,
         "learned": split_names(args.learned or "", "learned"),
+        "groups": [split_names(text, "groups") for text in args.groups],
     }
 
 

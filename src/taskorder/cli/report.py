@@ -59,8 +59,8 @@ example:
 """
 
 MATRIX_ONLY = (
-    "rule", "retention", "objective", "kind", "weights", "before", "first", "last", "learned", "visits", "seed",
-    "repair", "output", *TABLE_OPTIONS, "chance",
+    "rule", "retention", "objective", "kind", "weights", "before", "first", "last", "learned", "groups", "visits",
+    "seed", "repair", "output", *TABLE_OPTIONS, "chance",
 )  # fmt: skip
 """Options that a plan or a store has decided already."""
 AUDIT_ONLY = ("used", "compare", "difference", "where", "columns")

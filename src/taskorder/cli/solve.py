@@ -49,6 +49,7 @@ rules:
 
 example:
   taskorder solve similarity.csv --before cats:dogs --weights cats=2
+  taskorder solve similarity.csv --group cats,lions --group dogs,wolves
   taskorder solve transfer.csv --retention 0.1
   taskorder solve losses.csv --losses --chance chance.csv
   taskorder solve --demo

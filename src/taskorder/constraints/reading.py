@@ -100,7 +100,9 @@ def open_task(task: TaskName, names: Sequence[str], option: str, learned: Sequen
     """A task that is still to be learned."""
     index = task_index(task, names, option)
     if index in learned:
-        raise BadArgument(f"`{option}` must name a task that is still to be learned, got {names[index]} from `learned`.")
+        raise BadArgument(
+            f"`{option}` must name a task that is still to be learned, got {names[index]} from `learned`."
+        )
     return index
 
 

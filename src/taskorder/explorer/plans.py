@@ -134,7 +134,7 @@ def inputs_of(body: Payload) -> Payload:
     if not isinstance(similarity, list):
         raise ValueError(f"`similarity` must be a list of rows, got {type(similarity).__name__}.")
     _few_enough(len(similarity), "similarity")
-    keys = ("names", "before", "first", "last", "learned", "weights")
+    keys = ("names", "before", "first", "last", "learned", "weights", "groups")
     given = {key: body[key] for key in keys if body.get(key) is not None}
     return {"table": similarity, "retention": slider_retention(body), **given}
 

@@ -197,22 +197,22 @@ def _check_rule(rule: str, inputs: SolverInput) -> None:
     """Refuse, with the reason, an option that a rule cannot obey."""
     output = inputs.table.output
     if inputs.constraints.weights is not None and rule in RULES_WITHOUT_WEIGHTS:
-        raise ValueError(
+        raise BadArgument(
             f"`weights` must be left out with rule '{rule}', which ranks by similarity alone. "
             "Use rule 'optimal', or `compare()` for this rule's weighted error."
         )
     if output is not None and rule in ("periphery-to-core", "core-to-periphery"):
-        raise ValueError(
+        raise BadArgument(
             f"`output` must be left out with rule '{rule}', which ranks by input similarity alone. "
             "Use rule 'optimal', or `compare()` for this rule's error under an output similarity."
         )
     if output is not None and rule == "first-order" and _uniform_entry(output) is None:
-        raise ValueError(
+        raise BadArgument(
             "`output` must be the same for all pairs with rule 'first-order', whose theory knows only one rho_out. "
             "Use rule 'optimal'."
         )
     if inputs.constraints.num_repeats and rule not in RULES_WITH_REPEATS:
-        raise ValueError(
+        raise BadArgument(
             f"`visits` must be left out with rule '{rule}', which visits each task once. Use rule 'optimal'."
         )
 
@@ -289,7 +289,7 @@ def _path(longest: bool) -> Rule:
 
 def _first_order(inputs: SolverInput, clock: Clock) -> RuleResult:
     if (inputs.options or {}).get("kind") == TRANSFER:
-        raise ValueError(
+        raise BadArgument(
             "`rule` must not be 'first-order' with a transfer table: its theory needs a symmetric similarity. "
             "Use rule 'optimal'."
         )

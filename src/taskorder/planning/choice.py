@@ -45,7 +45,7 @@ def compared_orders(constraints: Constraints, rng: np.random.Generator) -> Ints:
     """(n, open tasks) all allowed orders, or random ones where these are many."""
     listed = allowed_orders(constraints)
     if listed is None or len(listed) > MAX_COMPARED:
-        drawn = random_orders(constraints.precedence(), MAX_COMPARED, rng)
+        drawn = random_orders(constraints.precedence(), MAX_COMPARED, rng, constraints.together)
         return np.unique(constraints.open_tasks[drawn], axis=0)
     return listed
 

@@ -88,6 +88,7 @@ def plan(
     last: TaskName | None = None,
     weights: ArrayLike | Mapping[str, float] | None = None,
     learned: Iterable[TaskName] = (),
+    groups: Iterable[Iterable[TaskName]] = (),
     model: Model | None = None,
     budget: int | str | None = BUDGET,
     draws: int = 200,
@@ -123,6 +124,8 @@ def plan(
     learned
         Tasks already learned, in that order; the plan orders the others, and its `regret` says what the choice of the
         past cost.
+    groups
+        Lists of tasks that stay together: those of one list follow each other, in any order.
     model
         The model that has learned them: what it knows is measured. Without it the law says what it knows.
     budget
@@ -157,8 +160,8 @@ def plan(
     """
     return run_pilot(
         tasks, learner, pilot, rule, seeds, retention=retention, before=before, first=first, last=last, weights=weights,
-        learned=learned, model=model, budget=budget, draws=draws, sample_seed=sample_seed, store=store, report=report,
-        progress=progress,
+        learned=learned, groups=groups, model=model, budget=budget, draws=draws, sample_seed=sample_seed, store=store,
+        report=report, progress=progress,
     ).plan  # fmt: skip
 
 
@@ -175,6 +178,7 @@ def run_pilot(
     last: TaskName | None = None,
     weights: ArrayLike | Mapping[str, float] | None = None,
     learned: Iterable[TaskName] = (),
+    groups: Iterable[Iterable[TaskName]] = (),
     model: Model | None = None,
     budget: int | str | None = BUDGET,
     draws: int = 200,
@@ -189,7 +193,7 @@ def run_pilot(
     ----------
     tasks, learner, pilot, rule, seeds
         As in `plan`.
-    retention, before, first, last, weights, learned, model, budget, draws, sample_seed, store, report, progress
+    retention, before, first, last, weights, learned, groups, model, budget, draws, sample_seed, store, report, progress
         As in `plan`.
 
     Returns
@@ -215,7 +219,7 @@ def run_pilot(
     aligned = align(tasks)
     names = tuple(task.name for task in aligned)
     constraints = Constraints.of(
-        len(names), names=names, learned=learned, before=before, first=first, last=last, weights=weights
+        len(names), names=names, learned=learned, before=before, first=first, last=last, weights=weights, groups=groups
     )
     if not constraints.num_open:
         raise BadArgument("`learned` must leave at least one task to order, got all of them.")
