@@ -23,7 +23,7 @@ from taskorder.engine.capacity import networks_that_fit
 from taskorder.engine.nets import Net, Params
 from taskorder.engine.train import Pool, Recipe, State, as_floats, start, train_task
 from taskorder.learners.protocol import ByClass, Score, enough_outputs, same_classes, score_by_class
-from taskorder.task import Task
+from taskorder.task import Task, number_array, rows_of
 
 SMALLEST_BUCKET = 64
 """Numbers of examples are padded to a power of two, at least this: few shapes, so that little is compiled."""
@@ -88,7 +88,7 @@ class JaxLearner(ByClass):
         groups: dict[tuple[int, int, int], list[int]] = {}
         for place, (model, task) in enumerate(zip(models, tasks, strict=True)):
             same_classes(model.classes, task)
-            enough_outputs(self._num_outputs(task), task)
+            enough_outputs(self._num_outputs(task), task.classes)
             count = len(task.targets)
             batch_size = min(self.recipe.batch_size, count)
             groups.setdefault((_bucket(count, SMALLEST_BUCKET), batch_size, count // batch_size), []).append(place)
@@ -100,7 +100,7 @@ class JaxLearner(ByClass):
                 fitted[place] = model
         return [fitted[place] for place in range(len(models))]
 
-    def losses_by_class(self, model: JaxModel, inputs: NDArray[Any]) -> Floats:
+    def losses_by_class(self, model: JaxModel, inputs: Any) -> Floats:
         """Minus the log probabilities."""
         return self._losses([model], inputs)[0]
 
@@ -108,6 +108,17 @@ class JaxLearner(ByClass):
         """The scores of every model on every task."""
         tables = [(self._losses(models, inputs), targets) for inputs, targets in (task.measured for task in tasks)]
         return [[score_by_class(table[row], targets) for table, targets in tables] for row in range(len(models))]
+
+    def adopt(self, given: Any, classes: tuple[Hashable, ...]) -> JaxModel:
+        """A model of this learner, or one with the parameters of a network of yours, as `init` of the net has them."""
+        if isinstance(given, JaxModel):
+            return given
+        model = self.make(0)
+        wanted = jax.tree.map(lambda leaf: leaf.shape[1:], model.batch.params)
+        if jax.tree.map(jnp.shape, given) != wanted:
+            raise ValueError(f"`model` must be parameters like those of the net, {wanted}, got {type(given).__name__}.")
+        params = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], given)
+        return model._replace(batch=model.batch._replace(params=params), classes=classes)
 
     def copy(self, model: JaxModel) -> JaxModel:
         """The model itself."""
@@ -138,8 +149,9 @@ class JaxLearner(ByClass):
             for row, (model, task) in enumerate(zip(models, tasks, strict=True))
         ]
 
-    def _losses(self, models: Sequence[JaxModel], inputs: NDArray[Any]) -> Floats:
+    def _losses(self, models: Sequence[JaxModel], inputs: Any) -> Floats:
         """(N, n, K) losses of n examples under each class by N models."""
+        inputs = _array(inputs)
         rows = [min(row, len(models) - 1) for row in range(_bucket(len(models)))]
         params = _together([models[row] for row in rows]).params
         size = min(_bucket(len(inputs), SMALLEST_BUCKET), EXAMPLES_AT_ONCE)
@@ -153,7 +165,7 @@ class JaxLearner(ByClass):
 
     def _num_outputs(self, task: Task) -> int:
         """How many outputs the network has for inputs like those of the task."""
-        shape = task.inputs.shape[1:]
+        shape = _array(task.inputs).shape[1:]
         if shape not in self._outputs:
             try:
                 params = jax.eval_shape(self.net.init, jax.random.key(0))
@@ -197,15 +209,27 @@ def _log_losses(net: Net, params: Params, inputs: Array) -> Array:
 def _pool(tasks: Sequence[Task], bucket: int) -> Pool:
     """The tasks on the device, each padded to `bucket` rows: shapes, and with them shuffles, depend on nothing else."""
     counts = [len(task.targets) for task in tasks]
-    inputs = np.zeros((len(tasks) * bucket, *tasks[0].inputs.shape[1:]), tasks[0].inputs.dtype)
+    arrays = [_array(task.inputs) for task in tasks]
+    inputs = np.zeros((len(tasks) * bucket, *arrays[0].shape[1:]), arrays[0].dtype)
     rows = np.empty((len(tasks), bucket), np.int32)
     labels = np.empty((len(tasks), bucket), np.int32)
     for number, (task, count) in enumerate(zip(tasks, counts, strict=True)):
-        inputs[number * bucket : number * bucket + count] = task.inputs
+        inputs[number * bucket : number * bucket + count] = arrays[number]
         within = np.arange(bucket) % count
         rows[number] = number * bucket + within
         labels[number] = task.targets[within]
     return Pool(_on_device(inputs), jnp.asarray(rows), jnp.asarray(labels), jnp.asarray(np.array(counts, np.int32)))
+
+
+def _array(inputs: Any) -> NDArray[Any]:
+    """All inputs as an array of numbers: the engine has them on the device."""
+    rows = rows_of(inputs)
+    if hasattr(rows.values, "tocsr"):
+        raise ValueError(
+            "`inputs` must be dense for this learner, got a sparse matrix. Take SklearnLearner or TorchLearner, or "
+            "write inputs.toarray()."
+        )
+    return number_array(rows[np.arange(len(rows))] if rows.values is rows else rows.values)
 
 
 def _on_device(inputs: NDArray[Any]) -> Array:

@@ -43,7 +43,9 @@ def named_learner(learner: str, tasks: Sequence[Task], *, epochs: int = 5, batch
     if kind == "torch" and rest.count(":") == 1:
         from taskorder.learners.torch import TorchLearner
 
-        return TorchLearner(_factory(*rest.split(":")), epochs=epochs, batch_size=batch_size or 32)
+        factory = _factory(*rest.split(":"))
+        # files hold images with their channels last
+        return TorchLearner(factory, epochs=epochs, batch_size=batch_size or 32, channels="last")
     raise BadArgument(f"`learner` must be {FORMS}, got {learner!r}.")
 
 

@@ -5,13 +5,17 @@ the functions below make do:
 
     copy(model)                      a second model, independent of the first       else copy.deepcopy
     losses_by_class(model, inputs)   (n, K) loss of each example under each class   else labels are shuffled a few times
-    chance(model, task)              loss to expect if the labels were shuffled     else from either of these
+    predicted(model, inputs)         (n,) numbers, where labels are numbers         else labels are shuffled a few times
+    chance(model, task)              loss to expect if the labels were shuffled     else from one of these, or that of
+                                                                                    a fresh model if there are no labels
+    adopt(given, classes)            a model that goes on from one of a person      else a copy of it
     accuracy(model, task)            share of the examples it gets right            else unknown
     describe()                       a text that names all settings, for a store    else repr, if no address is in it
     note                             what a reader of the losses should know
     fit_many, score_many, at_once    several models at the same time, see learners/jax.py
 
-Labels reach a learner as `task.targets`, places in `task.classes`, which all tasks share.
+Labels reach a learner as `task.targets`, places in `task.classes`, which all tasks share. Inputs are of the kind that
+was given, and `task.rows[numbers]` takes some of them.
 """
 
 from __future__ import annotations
@@ -19,7 +23,7 @@ from __future__ import annotations
 import copy
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -78,25 +82,24 @@ class Score(NamedTuple):
     """The loss to expect if the labels were shuffled; None if nobody knows."""
     accuracy: float | None
     examples: Floats | None = None
-    """(3, n) loss, loss to expect if shuffled, and 1 or 0 for right or wrong, of each example; None if unknown."""
+    """(3, n) loss, loss to expect if shuffled, and 1 or 0 for right or wrong (0 where labels are numbers), of each
+    example; None if unknown."""
 
 
 class ByClass(ABC):
-    """A learner that gives `losses_by_class` gets `loss` and `accuracy` from here."""
+    """A learner that gives `losses_by_class` (and `predicted`, for numbers) gets `loss` and `accuracy` from here."""
 
     @abstractmethod
-    def losses_by_class(self, model: Model, inputs: NDArray[Any]) -> Floats:
+    def losses_by_class(self, model: Model, inputs: Any) -> Floats:
         """(n, K) the loss that each example would have under each of the classes."""
 
     def loss(self, model: Model, task: Task) -> float:
         """Mean loss on the data that the task is measured on."""
-        inputs, targets = task.measured
-        return score_by_class(self.losses_by_class(model, inputs), targets).loss
+        return _measured(self, model, task).loss
 
-    def accuracy(self, model: Model, task: Task) -> float:
-        """Share of the examples whose own class has the smallest loss."""
-        inputs, targets = task.measured
-        return float((self.losses_by_class(model, inputs).argmin(axis=1) == targets).mean())
+    def accuracy(self, model: Model, task: Task) -> float | None:
+        """Share of the examples whose own class has the smallest loss; None where labels are numbers."""
+        return _measured(self, model, task).accuracy
 
 
 def score(learner: Learner, model: Model, task: Task) -> Score:
@@ -123,18 +126,27 @@ def score(learner: Learner, model: Model, task: Task) -> Score:
     >>> score(learner, learner.make(0), Task("golf"))[:3]
     (0.5, 0.7, None)
     """
-    if hasattr(learner, "losses_by_class"):
-        inputs, targets = task.measured
-        return score_by_class(learner.losses_by_class(model, inputs), targets)
+    if hasattr(learner, "predicted" if task.regression else "losses_by_class") and task.labels is not None:
+        return _measured(learner, model, task)
     loss = float(learner.loss(model, task))
     if hasattr(learner, "chance"):
         chance = learner.chance(model, task)
+    elif task.has_data and task.labels is None:
+        chance = float(learner.loss(learner.make(0), task))
     elif task.has_data:
         chance = float(np.mean([learner.loss(model, task.shuffled(seed)) for seed in range(SHUFFLES)]))
     else:
         chance = None
     accuracy = learner.accuracy(model, task) if hasattr(learner, "accuracy") else None
     return Score(loss, None if chance is None else float(chance), None if accuracy is None else float(accuracy))
+
+
+def _measured(learner: Any, model: Model, task: Task) -> Score:
+    """Score from losses under each class, or from predicted numbers."""
+    inputs, targets = task.measured
+    if task.regression:
+        return score_by_square(learner.predicted(model, inputs), targets)
+    return score_by_class(learner.losses_by_class(model, inputs), targets)
 
 
 def score_by_class(losses: Floats, targets: Ints) -> Score:
@@ -154,9 +166,25 @@ def score_by_class(losses: Floats, targets: Ints) -> Score:
     return Score(loss, chance, accuracy, examples)
 
 
+def score_by_square(predicted: Floats, targets: Floats) -> Score:
+    """Score from predicted numbers: the mean squared error, and as chance the variance, the error of their mean.
+
+    >>> score_by_square(np.array([1.0, 2.0, 5.0]), np.array([1.0, 2.0, 3.0]))[:3]
+    (1.3333333333333333, 0.6666666666666666, None)
+    """
+    examples = np.stack([(predicted - targets) ** 2, (targets - targets.mean()) ** 2, np.zeros(len(targets))])
+    loss, chance, _ = examples.mean(axis=1).tolist()
+    return Score(loss, chance, None, examples)
+
+
 def copied(learner: Learner, model: Model) -> Model:
     """A second model, independent of the first."""
     return learner.copy(model) if hasattr(learner, "copy") else copy.deepcopy(model)
+
+
+def adopted(learner: Learner, given: Any, classes: tuple[Hashable, ...]) -> Model:
+    """A model of the learner that knows what a model of a person knows; `given` stays as it is."""
+    return learner.adopt(given, classes) if hasattr(learner, "adopt") else copied(learner, given)
 
 
 def is_learner(learner: Any) -> None:
@@ -186,26 +214,37 @@ def described(learner: Learner) -> str:
     return text
 
 
-def same_classes(known: tuple[Hashable, ...], task: Task) -> tuple[Hashable, ...]:
-    """The classes of a model that learns `task`; an error if it has learned others."""
+def same_classes(known: tuple[Hashable, ...], task: Task, *, numbers: bool = False) -> tuple[Hashable, ...]:
+    """The classes of a model that learns `task`; an error if it has learned others, or predicts `numbers`."""
     if not task.has_data:
         raise ValueError(
             f"`tasks` must have data for this learner, got only the name {task.name!r}. "
             "A black box can learn from names: CommandLearner or CallableLearner."
         )
+    if task.labels is None:
+        raise ValueError(
+            f"`tasks` must have labels for this learner, got none for {task.name!r}. Write Task(name, inputs, labels)."
+        )
+    if task.regression != numbers:
+        wanted, got, fix = (
+            ("numbers to predict", "classes", "Make it with regression=True, or take a classifier.")
+            if numbers
+            else ("classes", "numbers to predict", "Take SklearnLearner(SGDRegressor()) or TorchLearner.")
+        )
+        raise ValueError(f"`tasks` must have {wanted} for this learner, got {got} in {task.name!r}. {fix}")
     if known and known != task.classes:
         raise ValueError(
-            f"`task` {task.name!r} must have the classes that the model knows ({_few(known)}), "
-            f"got {_few(task.classes)}. Align all tasks first: align(tasks)."
+            f"`task` {task.name!r} must have the classes that the model knows ({few(known)}), "
+            f"got {few(task.classes)}. Align all tasks first: align(tasks)."
         )
     return task.classes
 
 
-def enough_outputs(outputs: int, task: Task) -> None:
+def enough_outputs(outputs: int, classes: Sequence[Hashable]) -> None:
     """Refuse a network with fewer outputs than there are classes."""
-    if outputs < len(task.classes):
+    if outputs < len(classes):
         raise BadArgument(
-            f"`learner` must have an output for each of the {len(task.classes)} classes of all tasks, got {outputs}. "
+            f"`learner` must have an output for each of the {len(classes)} classes of all tasks, got {outputs}. "
             "Make the network wider, or share labels between tasks: share_labels(tasks)."
         )
 
@@ -215,5 +254,6 @@ def inputs_as_floats(inputs: NDArray[Any]) -> NDArray[Any]:
     return inputs.astype(np.float32) / 255 if inputs.dtype == np.uint8 else inputs
 
 
-def _few(classes: tuple[Hashable, ...]) -> str:
+def few(classes: Sequence[Hashable]) -> str:
+    """Classes for a message, not too many."""
     return ", ".join(map(repr, classes[:6])) + (", ..." if len(classes) > 6 else "")

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import sys
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from taskorder.arguments import BadArgument
 from taskorder.learners.orders import ModelFailed
-from taskorder.learners.protocol import Learner, Model, Score, described, score
+from taskorder.learners.protocol import Learner, Model, Score, adopted, described, score
 from taskorder.runs.cluster import TRIES, Packed, Share, WorkerLost, cancel, load_once, pack, unpack_value
 from taskorder.runs.head import MOMENT_SECONDS, Head, PolledCount, from_outside, need_ray
 from taskorder.runs.ray import AHEAD, COUNT_AGAIN_SECONDS
@@ -84,6 +84,10 @@ class RayLearner:
     def make(self, seed: int) -> Checkpoint:
         """A fresh model."""
         return Checkpoint(self._make.remote(*self._shared, seed), 0)
+
+    def adopt(self, given: Any, classes: tuple[Hashable, ...]) -> Checkpoint:
+        """A checkpoint of what the learner makes of a model of yours."""
+        return given if isinstance(given, Checkpoint) else self.copy(adopted(self.learner, given, classes))
 
     def copy(self, model: Checkpoint | Model) -> Checkpoint:
         """The checkpoint itself, for it never changes; one of a model of yours."""

@@ -1,26 +1,31 @@
-"""Any scikit-learn classifier with `partial_fit`: MLP, SGD, Perceptron, passive-aggressive, naive Bayes.
+"""Any scikit-learn classifier or regressor with `partial_fit`: MLP, SGD, Perceptron, passive-aggressive, naive Bayes.
 
-One epoch is one pass of `partial_fit` over the examples in a new random order, which depends on the seed, the task and
-the visit, not on what was learned before. Naive Bayes counts examples, so the order of tasks does not change it.
+Or a Pipeline that ends with one. Its other steps only transform, so they need no fitting (HashingVectorizer) or are
+fitted already; models share them. One epoch is one pass of `partial_fit` over the examples in a new random order, which
+depends on the seed, the task and the visit, not on what was learned before. Naive Bayes counts examples, so the order
+of tasks does not change it.
 """
 
 from __future__ import annotations
 
 import copy
+import hashlib
+import pickle
 import zlib
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from taskorder.checks import Floats, positive_count, seed_number
-from taskorder.learners.protocol import ByClass, inputs_as_floats, same_classes
-from taskorder.task import Task
+from taskorder.learners.protocol import ByClass, few, inputs_as_floats, same_classes
+from taskorder.task import Rows, Task, rows_of
 
 SMALLEST = 1e-15
 """Probabilities below this count as this, so that one sure mistake does not make a loss infinite."""
+KEPT = 64
+"""Transformed inputs that are kept: those of so many samples."""
 
 
 @dataclass
@@ -28,83 +33,207 @@ class SklearnModel:
     """An estimator in training."""
 
     estimator: Any
+    """The last step, where the learner is a Pipeline."""
     seed: int
     seen: tuple[str, ...] = ()
     """Names of the tasks learned so far."""
     classes: tuple[Hashable, ...] = ()
+    steps: tuple[Any, ...] = ()
+    """What transforms inputs before they come to the estimator."""
+    by_name: bool = False
+    """Whether the estimator knows classes by their names, not by their places: one that somebody else has fitted."""
 
 
 class SklearnLearner(ByClass):
-    """A scikit-learn classifier with `partial_fit`; every model is a clone of it.
+    """A scikit-learn estimator with `partial_fit`, or a Pipeline that ends with one; every model is a clone of it.
+
+    Inputs of all kinds reach the estimator as they are, sparse matrices sparse and DataFrames with their columns.
 
     Parameters
     ----------
     estimator : estimator
-        The loss is cross-entropy where it has `predict_proba`, else the share of errors.
+        A classifier: the loss is cross-entropy where it has `predict_proba`, else the share of errors. A regressor: the
+        loss is the mean squared error, and guessing is the variance. Steps of a Pipeline before the last one must be
+        fitted, or be such as need no fitting.
     epochs : int
         Passes over the examples of a task.
 
     Examples
     --------
-    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from sklearn.feature_extraction.text import HashingVectorizer
+    >>> from sklearn.linear_model import SGDClassifier
+    >>> from sklearn.pipeline import make_pipeline
     >>> from taskorder import Task
-    >>> learner = SklearnLearner(GaussianNB())
-    >>> task = Task("signs", [[-2.0], [-1.0], [1.0], [2.0]], [0, 0, 1, 1])
+    >>> learner = SklearnLearner(make_pipeline(HashingVectorizer(n_features=64), SGDClassifier(loss="log_loss")))
+    >>> task = Task("mail", ["where is it?", "thank you", "it is late", "thank you all"], ["order", "praise"] * 2)
     >>> learner.accuracy(learner.fit(learner.make(seed=0), task), task)
     1.0
     """
 
     def __init__(self, estimator: Any, epochs: int = 5) -> None:
-        if not hasattr(estimator, "partial_fit") or not hasattr(estimator, "predict"):
+        self.steps, self.last = _parts(estimator)
+        if not hasattr(self.last, "partial_fit") or not hasattr(self.last, "predict"):
             raise ValueError(
-                f"`estimator` must be a classifier with partial_fit, got {type(estimator).__name__}. "
-                "Take MLPClassifier or SGDClassifier(loss='log_loss'), for example."
+                f"`estimator` must be a classifier with partial_fit, got {type(self.last).__name__}. "
+                "Take MLPClassifier or SGDClassifier(loss='log_loss'), for example; SGDRegressor for numbers."
+            )
+        for step in self.steps:
+            _check_fitted(
+                step,
+                "`estimator` must have steps before the last one that are fitted or need no fitting, got",
+                f"Fit it first, to the inputs of all tasks: {type(step).__name__}(...).fit(inputs).",
             )
         self.estimator = estimator
         self.epochs = positive_count(epochs, "epochs")
-        self.has_probabilities = hasattr(estimator, "predict_proba")
+        self.predicts_numbers = _is_regressor(self.last)
+        self.has_probabilities = hasattr(self.last, "predict_proba")
         self.note = (
-            "" if self.has_probabilities else "losses are shares of errors: the estimator gives no probabilities"
+            ""
+            if self.has_probabilities or self.predicts_numbers
+            else "losses are shares of errors: the estimator gives no probabilities"
         )
+        self._kept: dict[tuple[int, ...], tuple[Any, Rows]] = {}
 
     def make(self, seed: int) -> SklearnModel:
         """A clone with this random state."""
         from sklearn.base import clone
 
-        estimator = clone(self.estimator)
+        estimator = clone(self.last)
         if "random_state" in estimator.get_params():
             estimator.set_params(random_state=seed_number(seed))
-        return SklearnModel(estimator, seed)
+        return SklearnModel(estimator, seed, steps=self.steps)
+
+    def adopt(self, given: Any, classes: tuple[Hashable, ...]) -> SklearnModel:
+        """A copy of a fitted estimator, of a Pipeline that ends with one, or of a model of this learner."""
+        if isinstance(given, SklearnModel):
+            return self.copy(given)
+        steps, last = _parts(given)
+        if isinstance(given, type) or not hasattr(last, "predict"):
+            raise ValueError(f"`model` must be a fitted estimator of scikit-learn, got {type(given).__name__}.")
+        _check_fitted(last, "`model` must be fitted, got", "Fit it first, on the tasks that it has learned.")
+        for step in steps:
+            _check_fitted(step, "`model` must have fitted steps, got", "")
+        known = [] if _is_regressor(last) else np.asarray(last.classes_).tolist()
+        if classes and not set(known) & set(classes):
+            raise ValueError(
+                f"`model` must know some of the classes of the tasks ({few(classes)}), got a model of {few(known)}. "
+                "Fit it on the same labels."
+            )
+        return SklearnModel(copy.deepcopy(last), 0, classes=classes, steps=steps or self.steps, by_name=True)
 
     def fit(self, model: SklearnModel, task: Task) -> SklearnModel:
         """Train on; changes the model."""
-        model.classes = same_classes(model.classes, task)
-        inputs, classes = _rows(task.inputs), np.arange(len(model.classes))
+        model.classes = same_classes(model.classes, task, numbers=self.predicts_numbers)
+        rows, targets, options = self._features(task.inputs, model.steps), task.targets, {}
+        if not self.predicts_numbers:
+            options = {"classes": _known_names(model)}
+            targets = _names_of(model, task) if model.by_name else targets
         rng = np.random.default_rng([model.seed, zlib.crc32(task.name.encode()), model.seen.count(task.name)])
         for _ in range(self.epochs):
-            order = rng.permutation(len(inputs))
-            model.estimator.partial_fit(inputs[order], task.targets[order], classes=classes)
+            order = rng.permutation(len(rows))
+            model.estimator.partial_fit(rows[order], targets[order], **options)
         model.seen += (task.name,)
         return model
 
-    def losses_by_class(self, model: SklearnModel, inputs: NDArray[Any]) -> Floats:
+    def losses_by_class(self, model: SklearnModel, inputs: Any) -> Floats:
         """Minus the log probabilities; without probabilities 0 for the predicted class and 1 for the others."""
-        rows = _rows(inputs)
-        if self.has_probabilities:
-            return np.asarray(-np.log(np.maximum(model.estimator.predict_proba(rows), SMALLEST)))
-        return np.asarray(1.0 - np.eye(len(model.classes))[model.estimator.predict(rows)])
+        rows = self._features(inputs, model.steps).values
+        if hasattr(model.estimator, "predict_proba"):
+            likely = np.asarray(model.estimator.predict_proba(rows))
+        elif not model.by_name:
+            return np.asarray(1.0 - np.eye(len(model.classes))[model.estimator.predict(rows)])
+        else:
+            likely = np.asarray(model.estimator.predict(rows))[:, None] == _known_names(model)[None, :]
+        if model.by_name:  # an estimator of somebody else may know fewer classes, and others
+            known = _known_names(model).tolist()
+            columns = [likely[:, known.index(c)] if c in known else np.zeros(len(likely)) for c in model.classes]
+            likely = np.stack(columns, axis=1).astype(np.float64)
+        if not hasattr(model.estimator, "predict_proba"):
+            return np.asarray(1.0 - likely)
+        return np.asarray(-np.log(np.maximum(likely, SMALLEST)))
+
+    def predicted(self, model: SklearnModel, inputs: Any) -> Floats:
+        """The number that a regressor predicts for each row."""
+        rows = self._features(inputs, model.steps)
+        return np.asarray(model.estimator.predict(rows.values), np.float64).reshape(len(rows))
 
     def copy(self, model: SklearnModel) -> SklearnModel:
-        """An independent copy."""
-        return copy.deepcopy(model)
+        """An independent copy; steps that only transform are shared."""
+        twin = copy.copy(model)
+        twin.estimator = copy.deepcopy(model.estimator)
+        return twin
 
     def describe(self) -> str:
-        """The estimator with all its settings."""
+        """The estimator with all its settings, and what steps before it were fitted to."""
         import sklearn
 
-        settings = sorted(self.estimator.get_params().items())
-        return f"sklearn {sklearn.__version__} {type(self.estimator).__name__} {settings} epochs={self.epochs}"
+        settings = sorted(self.last.get_params().items())
+        text = f"sklearn {sklearn.__version__} {type(self.last).__name__} {settings} epochs={self.epochs}"
+        if not self.steps:
+            return text
+        fitted = hashlib.sha256(pickle.dumps(self.steps)).hexdigest()
+        return f"{text} after {[type(step).__name__ for step in self.steps]} {fitted}"
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_kept": {}}
+
+    def _features(self, inputs: Any, steps: tuple[Any, ...]) -> Rows:
+        """Inputs as they come to the estimator. Those of samples are kept: every model of a pilot reads them."""
+        rows = rows_of(inputs)
+        if not steps:
+            if isinstance(inputs, Rows):
+                rows = rows_of(rows[np.arange(len(rows))])
+            if isinstance(rows.values, np.ndarray) and rows.values.dtype.kind in "biuf":
+                return rows_of(inputs_as_floats(rows.values).reshape(len(rows), -1))
+            return rows
+        key = (id(inputs), *map(id, steps))
+        kept = self._kept.get(key)
+        if kept is None:
+            values = rows[np.arange(len(rows))] if isinstance(inputs, Rows) else inputs
+            for step in steps:
+                values = step.transform(values)
+            kept = inputs, rows_of(values)
+            if len(self._kept) >= KEPT:
+                self._kept.pop(next(iter(self._kept)))
+            self._kept[key] = kept
+        return kept[1]
 
 
-def _rows(inputs: NDArray[Any]) -> NDArray[Any]:
-    return inputs_as_floats(inputs).reshape(len(inputs), -1)
+def _parts(estimator: Any) -> tuple[tuple[Any, ...], Any]:
+    """The steps before the last one that do something, and the last one."""
+    if not hasattr(estimator, "steps") or not hasattr(estimator, "named_steps"):
+        return (), estimator
+    steps = [step for _, step in estimator.steps]
+    return tuple(step for step in steps[:-1] if step not in (None, "passthrough")), steps[-1]
+
+
+def _check_fitted(step: Any, rule: str, fix: str) -> None:
+    """Refuse what would have to be fitted first."""
+    from sklearn.exceptions import NotFittedError
+    from sklearn.utils.validation import check_is_fitted
+
+    try:
+        check_is_fitted(step)
+    except NotFittedError:
+        raise ValueError(f"{rule} {type(step).__name__} as it was made. {fix}".strip()) from None
+
+
+def _is_regressor(estimator: Any) -> bool:
+    from sklearn.base import is_regressor
+
+    return bool(is_regressor(estimator))
+
+
+def _known_names(model: SklearnModel) -> Any:
+    """The classes as the estimator knows them."""
+    return np.asarray(model.estimator.classes_) if model.by_name else np.arange(len(model.classes))
+
+
+def _names_of(model: SklearnModel, task: Task) -> Any:
+    """(n,) the classes of the examples of a task as the estimator knows them."""
+    names = _known_names(model)
+    place = {name: number for number, name in enumerate(names.tolist())}
+    unknown = next((label for label in task.own_classes if label not in place), None)
+    if unknown is not None:
+        raise ValueError(f"`model` must know the classes that it goes on to learn, got {unknown!r}.")
+    return names[np.array([place.get(label, 0) for label in task.classes])[task.targets]]

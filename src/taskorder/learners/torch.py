@@ -1,5 +1,6 @@
 """A PyTorch module and an optimizer, each given as a function that makes one.
 
+Inputs in memory go to the device as one tensor; all others (a data set, a sparse matrix, a table) a batch at a time.
 Weights, dropout and the order of examples are drawn from the seed; the caller's random state is left as it was. Losses
 are measured in evaluation mode, so batch normalization uses what it has collected.
 """
@@ -10,15 +11,14 @@ import copy
 import zlib
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from taskorder.checks import Floats, positive_count, seed_number
 from taskorder.learners.protocol import ByClass, enough_outputs, inputs_as_floats, same_classes
-from taskorder.task import Task
+from taskorder.task import Rows, Task, number_array, rows_of
 
 try:
     import torch
@@ -27,6 +27,7 @@ except ImportError:  # TorchLearner says so
 
 FORWARD_EXAMPLES = 1024
 """Examples in one forward pass when losses are measured."""
+CHANNELS = ("first", "last")
 
 
 @dataclass
@@ -42,15 +43,16 @@ class TorchModel:
 
 
 class TorchLearner(ByClass):
-    """A PyTorch module, trained on cross-entropy.
+    """A PyTorch module, trained on cross-entropy; on the squared error where labels are numbers.
 
-    Inputs reach the module as they are in the task, except that uint8 becomes float from 0 to 1: images for
-    convolutions have their channels first.
+    Inputs reach the module as they are in the task, except that uint8 becomes float from 0 to 1. Texts reach it as a
+    list, rows of a sparse matrix dense.
 
     Parameters
     ----------
     module_factory : callable
-        Returns a fresh module with one logit a class.
+        Returns a fresh module with one logit a class, in the order of the sorted classes of all tasks, or one output
+        where labels are numbers.
     optimizer_factory : callable, optional
         From the parameters to an optimizer; Adam with its defaults if left out.
     epochs, batch_size : int
@@ -59,6 +61,9 @@ class TorchLearner(ByClass):
         Where the modules are trained.
     reset_optimizer : bool
         Whether every task starts with a fresh optimizer; by default its state carries over, as in the paper.
+    channels : str
+        Where images have their channels: "first" for tensors, which is what convolutions take; "last" for images as
+        files hold them, and then they are moved.
 
     Examples
     --------
@@ -75,6 +80,7 @@ class TorchLearner(ByClass):
         batch_size: int = 32,
         device: str = "cpu",
         reset_optimizer: bool = False,
+        channels: str = "first",
     ) -> None:
         if torch is None:
             raise ValueError(
@@ -87,6 +93,9 @@ class TorchLearner(ByClass):
         self.batch_size = positive_count(batch_size, "batch_size")
         self.device = torch.device(device)
         self.reset_optimizer = reset_optimizer
+        if channels not in CHANNELS:
+            raise ValueError(f"`channels` must be one of {', '.join(CHANNELS)}, got {channels!r}.")
+        self.channels = channels
 
     def make(self, seed: int) -> TorchModel:
         """A fresh module and optimizer."""
@@ -96,10 +105,28 @@ class TorchLearner(ByClass):
             raise ValueError(f"`module_factory` must return an nn.Module, got {type(module).__name__}.")
         return self._model(module, seed)
 
+    def adopt(self, given: Any, classes: tuple[Hashable, ...]) -> TorchModel:
+        """A copy of a module, of a module and its optimizer, or of a model of this learner."""
+        if isinstance(given, TorchModel):
+            return self.copy(given)
+        module, optimizer = given if isinstance(given, tuple) and len(given) == 2 else (given, None)
+        if not isinstance(module, torch.nn.Module):
+            raise ValueError(
+                "`model` must be an nn.Module, (module, optimizer) or a model of this learner, "
+                f"got {type(given).__name__}."
+            )
+        if not isinstance(optimizer, torch.optim.Optimizer | None):
+            raise ValueError(f"`model` must be (module, optimizer), got {type(optimizer).__name__} for the second.")
+        if optimizer is None:
+            return replace(self._model(copy.deepcopy(module), 0), classes=classes)
+        return replace(self.copy(TorchModel(module, optimizer, 0)), classes=classes)
+
     def fit(self, model: TorchModel, task: Task) -> TorchModel:
         """Train on; changes the model."""
-        model.classes = same_classes(model.classes, task)
-        inputs, targets = self._tensor(task.inputs), torch.tensor(task.targets, device=self.device)
+        model.classes = same_classes(model.classes, task, numbers=task.regression)
+        # what is in memory goes to the device once, all else a batch at a time
+        whole = self._tensor(task.inputs) if isinstance(task.inputs, np.ndarray) else None
+        targets = torch.tensor(task.targets, device=self.device, dtype=torch.float32 if task.regression else None)
         if self.reset_optimizer:
             model.optimizer = self.optimizer_factory(model.module.parameters())
         visit = zlib.crc32(f"{model.seed} {model.seen.count(task.name)} {task.name}".encode())
@@ -107,30 +134,33 @@ class TorchLearner(ByClass):
         with self._random(visit):
             for _ in range(self.epochs):
                 for rows in self._batches(len(targets)):
-                    logits = model.module(inputs[rows])
-                    enough_outputs(logits.shape[1], task)
+                    batch = self._tensor(task.rows[rows.numpy()]) if whole is None else whole[rows]
+                    outputs = self._outputs(model, batch)
+                    if task.regression:
+                        loss = torch.nn.functional.mse_loss(_single(outputs), targets[rows])
+                    else:
+                        enough_outputs(outputs.shape[1], task.classes)
+                        loss = torch.nn.functional.cross_entropy(outputs, targets[rows])
                     model.optimizer.zero_grad()
-                    torch.nn.functional.cross_entropy(logits, targets[rows]).backward()
+                    loss.backward()
                     model.optimizer.step()
         model.seen += (task.name,)
         return model
 
-    def losses_by_class(self, model: TorchModel, inputs: NDArray[Any]) -> Floats:
+    def losses_by_class(self, model: TorchModel, inputs: Any) -> Floats:
         """Minus the log probabilities."""
-        model.module.eval()
-        with torch.no_grad():
-            parts = [
-                torch.nn.functional.log_softmax(model.module(self._tensor(inputs[begin : begin + FORWARD_EXAMPLES])), 1)
-                for begin in range(0, len(inputs), FORWARD_EXAMPLES)
-            ]
-        return np.asarray(-torch.cat(parts).cpu().numpy(), np.float64)
+        outputs = self._forward(model, inputs)
+        enough_outputs(outputs.shape[1], model.classes)
+        return np.asarray(-torch.nn.functional.log_softmax(outputs, 1).numpy(), np.float64)
+
+    def predicted(self, model: TorchModel, inputs: Any) -> Floats:
+        """The only output for each row."""
+        return np.asarray(_single(self._forward(model, inputs)).numpy(), np.float64)
 
     def copy(self, model: TorchModel) -> TorchModel:
-        """A module and an optimizer with copies of the state."""
-        twin = self._model(copy.deepcopy(model.module), model.seed)
-        twin.optimizer.load_state_dict(copy.deepcopy(model.optimizer.state_dict()))
-        twin.seen, twin.classes = model.seen, model.classes
-        return twin
+        """A copy of the module, and one of the optimizer that trains that copy."""
+        module, optimizer = copy.deepcopy((model.module, model.optimizer))
+        return replace(model, module=module, optimizer=optimizer)
 
     def describe(self) -> str:
         """The module, its first weights, the optimizer and all settings."""
@@ -139,15 +169,45 @@ class TorchLearner(ByClass):
         return (
             f"torch {torch.__version__} {model.module} {weights} {model.optimizer} epochs={self.epochs} "
             f"batch_size={self.batch_size} device={self.device.type} reset_optimizer={self.reset_optimizer}"
+            f"{' channels=last' if self.channels == 'last' else ''}"
         )
 
     def _model(self, module: Any, seed: int) -> TorchModel:
         module = module.to(self.device)
         return TorchModel(module, self.optimizer_factory(module.parameters()), seed)
 
-    def _tensor(self, inputs: NDArray[Any]) -> Any:
-        """Floats in single precision; whole numbers (tokens, say) stay whole."""
-        values = inputs_as_floats(inputs)
+    def _forward(self, model: TorchModel, inputs: Any) -> Any:
+        """What the module says in evaluation mode, on the processor."""
+        rows: Rows = rows_of(inputs)
+        model.module.eval()
+        with torch.no_grad():
+            parts = [
+                self._outputs(model, self._tensor(rows[np.arange(begin, min(begin + FORWARD_EXAMPLES, len(rows)))]))
+                for begin in range(0, len(rows), FORWARD_EXAMPLES)
+            ]
+        return torch.cat(parts).cpu()
+
+    def _outputs(self, model: TorchModel, batch: Any) -> Any:
+        """What the module says, or how images must lie for it."""
+        try:
+            return model.module(batch)
+        except RuntimeError as problem:
+            if getattr(batch, "ndim", 0) != 4 or "channels" not in str(problem):
+                raise
+            now, other = self.channels, "last" if self.channels == "first" else "first"
+            raise ValueError(
+                f"`channels` must say where images have their channels, got {now!r} and inputs of shape "
+                f"{tuple(batch.shape[1:])} for the module. Try TorchLearner(..., channels={other!r})."
+            ) from problem
+
+    def _tensor(self, inputs: Any) -> Any:
+        """Floats in single precision; whole numbers (tokens, say) stay whole; texts stay a list of texts."""
+        rows = rows_of(inputs)
+        if rows.shown == "texts":
+            return list(rows.values)
+        values = inputs_as_floats(number_array(inputs))
+        if self.channels == "last" and values.ndim > 3:
+            values = np.moveaxis(values, -1, 1)
         return torch.tensor(values, dtype=torch.float32 if values.dtype.kind == "f" else torch.int64).to(self.device)
 
     def _batches(self, count: int) -> list[Any]:
@@ -163,3 +223,13 @@ class TorchLearner(ByClass):
         with torch.random.fork_rng(devices=[self.device] if self.device.type == "cuda" else []):
             torch.manual_seed(seed)
             yield
+
+
+def _single(outputs: Any) -> Any:
+    """(n,) the only output of each example."""
+    if outputs.ndim > 2 or (outputs.ndim == 2 and outputs.shape[1] != 1):
+        raise ValueError(
+            "`module_factory` must make a module with one output where labels are numbers, "
+            f"got shape {tuple(outputs.shape)}."
+        )
+    return outputs.reshape(len(outputs))

@@ -87,7 +87,8 @@ class TransferLosses:
             return table
         chosen = tuple(values[seeds][..., rows] for values, rows in zip(self.examples, examples, strict=True))
         losses, chance, accuracy = np.moveaxis(np.stack([values.mean(axis=-1) for values in chosen], axis=2), -1, 0)
-        return replace(table, losses=losses, chance=chance, accuracy=accuracy, examples=chosen)
+        known = None if self.accuracy is None else accuracy
+        return replace(table, losses=losses, chance=chance, accuracy=known, examples=chosen)
 
     @classmethod
     def from_scores(

@@ -93,6 +93,8 @@ class Measurements:
             shares = np.bincount(rows, minlength=values.shape[-1]) / len(rows)
             means.append(values[seeds] @ shares)
         losses, chance, accuracy = np.moveaxis(np.stack(means, axis=2), 3, 0)
+        if self.accuracy is None:
+            return losses, chance, None
         return losses, chance, np.clip(accuracy, 0.0, 1.0)  # shares add up to 1 only to rounding
 
     def knowledge(self, part: Part | None = None) -> Floats:

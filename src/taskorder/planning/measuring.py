@@ -17,7 +17,7 @@ import numpy as np
 from taskorder.arguments import BadArgument
 from taskorder.checks import Floats
 from taskorder.learners.orders import FitReport, learn_orders
-from taskorder.learners.protocol import Learner, Model, Score, copied, score
+from taskorder.learners.protocol import Learner, Model, Score, adopted, score
 from taskorder.planning.budget import Budget, Meter
 from taskorder.planning.measurements import Measurements
 from taskorder.planning.retention import sampled_pairs
@@ -47,13 +47,15 @@ class Measured(NamedTuple):
 
 
 def guessing(tasks: Sequence[Task]) -> Floats | None:
-    """(P,) the accuracy of guessing, one over the number of classes; None where nobody knows."""
-    return np.array([1 / len(task.own_classes) for task in tasks]) if tasks[0].has_data else None
+    """(P,) the accuracy of guessing among the classes of all tasks, each of which is an output; None where there are
+    no classes."""
+    return np.array([1 / len(task.classes) for task in tasks]) if tasks[0].classes else None
 
 
 def known_now(sample: Sequence[Task], learner: Learner, model: Model) -> Floats:
-    """(P,) what a model knows of every task."""
-    scores: SeedScores = {(): tuple(score(learner, copied(learner, model), task) for task in sample)}
+    """(P,) what a model knows of every task; a person's own stays as it is."""
+    own = adopted(learner, model, sample[0].classes)
+    scores: SeedScores = {(): tuple(score(learner, own, task) for task in sample)}
     return np.asarray(Measurements.from_scores([scores], guessing(sample)).knowledge()[0, 0])
 
 

@@ -65,7 +65,7 @@ def pilot_sample(
             raise ValueError(f"`tasks` must have data to sample from, got only the name {task.name!r}.")
         rng = np.random.default_rng([seed, zlib.crc32(task.name.encode())])
         rows = _sampled_rows(task, int(size) if counted else None, float(size), rng)
-        sample = replace(task, inputs=task.inputs[rows], labels=task.labels[rows])
+        sample = task.take(rows)
         sampled.append(sample if keep_eval else replace(sample, eval_inputs=None, eval_labels=None))
     return tuple(sampled)
 
@@ -82,7 +82,7 @@ def checked_size(size: float) -> bool:
 
 def _sampled_rows(task: Task, number: int | None, share: float, rng: np.random.Generator) -> Ints:
     """Sorted rows, the classes in the same shares: a number of them, or else a share with enough of each class."""
-    counts = np.unique(task.targets, return_counts=True)[1]
+    counts = np.unique(task.strata, return_counts=True)[1]
     n, k = len(task.targets), len(counts)
     if number is None:
         enough = int(np.minimum(counts, LEAST).sum())
@@ -94,7 +94,7 @@ def _sampled_rows(task: Task, number: int | None, share: float, rng: np.random.G
             f"`pilot` must give task {task.name!r} at least one example of each of its {k} classes, "
             f"got {number} of its {n} examples. Take {k} or more, or a share."
         )
-    return stratified_rows(task.targets, stratified_counts(counts, total, least=least, most=counts), rng)
+    return stratified_rows(task.strata, stratified_counts(counts, total, least=least, most=counts), rng)
 
 
 def sample_notes(tasks: Sequence[Task], sample: Sequence[Task], size: float) -> tuple[str, ...]:
@@ -118,8 +118,8 @@ def sample_notes(tasks: Sequence[Task], sample: Sequence[Task], size: float) -> 
     rare = [
         f"{task.classes[k]} of {task.name} ({count})"
         for task in tasks
-        for k, count in zip(*np.unique(task.targets, return_counts=True), strict=True)
-        if count < LEAST
+        for k, count in zip(*np.unique(task.strata, return_counts=True), strict=True)
+        if task.classes and count < LEAST
     ]
     few = (f"classes with fewer than {LEAST} examples: {_listed(rare, 'classes')}",) if rare else ()
     return (f"pilot: {words}", *few)
@@ -127,13 +127,14 @@ def sample_notes(tasks: Sequence[Task], sample: Sequence[Task], size: float) -> 
 
 def label_notes(tasks: tuple[Task, ...]) -> tuple[str, ...]:
     """How the classes of tasks are matched, where tasks differ in them."""
-    if not tasks[0].has_data:
+    if not tasks[0].classes:
         return ()
     seen = Counter(label for task in tasks for label in task.own_classes)
     if set(seen.values()) == {len(tasks)}:
         return ()
     shared = sum(count > 1 for count in seen.values())
-    return (f"classes are matched by name: {len(seen)} outputs, {shared} of them for classes of two tasks or more",)
+    words = f"classes are matched by name: {len(seen)} outputs, {shared} of them for classes of two tasks or more"
+    return (words if shared else f"{words}; where tasks are to share outputs, say so: share_labels(tasks)",)
 
 
 def _listed(words: Sequence[str], noun: str) -> str:

@@ -33,7 +33,7 @@ Y = [0, 1, 0, 1]
         ((X, [0.5, 1.25, 0.5, 1.25]), "must be classes, got the number 0.5. Cut numbers into classes first."),
         ((X, [[0], [1], [0], [1]]), "must list one label for each example"),
         ((X, "abab"), "must list one label for each example, got the text 'abab'"),
-        ((X, None), "`inputs` and `labels` of task 'cats' must be given together"),
+        ((None, Y), "`inputs` and `labels` of task 'cats' must be given together"),
         ((X, Y, X, None), "`eval_inputs` and `eval_labels` of task 'cats' must be given together"),
         ((X, Y, X[:, :1], Y), "must be like its inputs (2 float), got 1 float"),
         ((X, Y, X.astype(np.uint8), Y), "must be like its inputs (2 float), got 2 uint8"),
