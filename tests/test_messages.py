@@ -107,7 +107,8 @@ def destinations(parser: argparse.ArgumentParser) -> set[str]:
 
 
 NO_ARGUMENTS = {
-    "task.py": "tasks and their parts, from Python or from data",
+    "task/task.py": "tasks and their parts, from Python or from data",
+    "task/together.py": "tasks and their parts, from Python or from data",
     "adapters/avalanche.py": "frameworks call it",
     "audit/results_file.py": "results given from Python",
     "datasets/class_tasks.py": "settings in a file",

@@ -252,7 +252,10 @@ def test_without_a_store_the_message_says_how_to_keep(digits):
 def test_labels_unseen_in_another_task(digits):
     strangers = [digits[0], Task("letters", digits[1].inputs, np.where(digits[1].labels == 1, "a", "b"))]
     (note,) = measure_transfer(strangers, learner(1), seeds=1).notes
-    assert note == "classes are matched by name: 4 outputs, 0 of them for classes of two tasks or more"
+    assert note == (
+        "classes are matched by name: 4 outputs, 0 of them for classes of two tasks or more; where tasks are to share "
+        "outputs, say so: share_labels(tasks)"
+    )
     assert measure_transfer(share_labels(strangers), learner(1), seeds=1).notes == ()
     three = Task("three", digits[1].inputs[:90], [0, 1, 2] * 30)
     (note,) = measure_transfer([digits[0], three], learner(1), seeds=1).notes

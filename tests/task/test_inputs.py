@@ -176,7 +176,7 @@ def test_a_loader_is_its_data_set_with_its_way_to_put_items_together():
     assert Task("a", part).targets.tolist() == [0, 1, 1]
     weighted = DataLoader(torch_pairs(), sampler=torch.utils.data.WeightedRandomSampler([1.0] * 40, 40))
     with pytest.raises(
-        ValueError, match="must be a DataLoader of all rows, got one with a WeightedRandomSampler. Give"
+        ValueError, match=r"must be a DataLoader of all rows, got one with a WeightedRandomSampler. Give"
     ):
         Task("a", weighted)
 
@@ -289,7 +289,7 @@ def test_bad_tables_are_named_with_the_fix():
         with pytest.raises(ValueError, match=re.escape(message)):
             Task("a", *arguments)
     renamed = frame.rename(columns={"age": "years"})
-    with pytest.raises(ValueError, match="got a column 'age' for 'a' and a table without it for 'b'. Bring them to"):
+    with pytest.raises(ValueError, match=r"got a column 'age' for 'a' and a table without it for 'b'. Bring them to"):
         align([Task("a", frame, "topic"), Task("b", renamed, "topic")])
 
 
@@ -301,5 +301,5 @@ def test_a_stream_without_a_length_is_refused():
             return iter(zip(X, [0, 1] * 20, strict=True))
 
     for stream in (Stream(), torch.utils.data.DataLoader(Stream())):
-        with pytest.raises(ValueError, match="must have a length and rows by number, got Stream without one of them."):
+        with pytest.raises(ValueError, match=r"must have a length and rows by number, got Stream without one of them."):
             Task("a", stream)

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskorder.checks import Floats, to_float
-from taskorder.task.reading import Calls, Columns, Items, rows_of
-from taskorder.task.rows import Rows, Table, Texts, is_tensor, is_text_column, listed
+from taskorder.task.reading import CallRows, DatasetRows, ItemRows, rows_of
+from taskorder.task.rows import Rows, TableRows, TextRows, is_tensor, is_text_column, listed
 
 
 def rows_and_labels(inputs: Any, labels: Any, task: str, name: str, label_name: str) -> tuple[Rows, Any]:
@@ -24,38 +24,40 @@ def rows_and_labels(inputs: Any, labels: Any, task: str, name: str, label_name: 
             raise ValueError(
                 f"{label_where} must be given with a function that gives rows: they tell how many there are."
             )
-        return Calls(inputs, len(labels), where), labels
+        return CallRows(inputs, len(labels), where), labels
     rows = rows_of(inputs, where)
     if not len(rows):
         raise ValueError(f"{where} must have at least one example, got none. Leave an empty task out.")
-    if isinstance(labels, str | int) and isinstance(rows, Table | Columns | Items):
+    if isinstance(labels, str | int) and isinstance(rows, TableRows | DatasetRows | ItemRows):
         return _without_column(rows, labels, where, label_where)
     if labels is not None:
         return rows, labels
-    if isinstance(rows, Columns):
+    if isinstance(rows, DatasetRows):
         named = [column for column, kind in rows.source.features.items() if hasattr(kind, "int2str")]
         if named:
             raise ValueError(f"{label_where} must name the column of the labels, got none. Write labels={named[0]!r}.")
-    return rows, rows.labels() if isinstance(rows, Items) else None
+    return rows, rows.labels() if isinstance(rows, ItemRows) else None
 
 
-def _without_column(rows: Table | Columns | Items, column: str | int, where: str, label_where: str) -> tuple[Rows, Any]:
+def _without_column(
+    rows: TableRows | DatasetRows | ItemRows, column: str | int, where: str, label_where: str
+) -> tuple[Rows, Any]:
     """The other columns, and the labels in this one. A single column of texts that is left is a list of texts."""
-    if isinstance(rows, Items):
-        rest = Items(rows.source, where, label=column, collate=rows.collate)
+    if isinstance(rows, ItemRows):
+        rest = ItemRows(rows.source, where, label=column, collate=rows.collate)
         return rest, rest.labels()
-    columns = rows.columns if isinstance(rows, Table) else rows.source.column_names
+    columns = rows.columns if isinstance(rows, TableRows) else rows.source.column_names
     if column not in columns:
         raise ValueError(f"{label_where} must name a column, got {column!r}. Columns: {listed(list(columns))}.")
-    if isinstance(rows, Columns):
+    if isinstance(rows, DatasetRows):
         if len(columns) == 1:
             raise ValueError(f"{where} must have columns to learn from, got only the labels.")
         return rows.without(str(column))
     values, frame = rows.values[column], rows.values
     left = frame.drop(columns=[column]) if hasattr(frame, "iloc") else frame.drop(column)
     if len(left.columns) == 1 and is_text_column(only := left[left.columns[0]]):
-        return Texts(only), values
-    return Table(left), values
+        return TextRows(only), values
+    return TableRows(left), values
 
 
 def label_list(value: Any, where: str) -> list[Hashable]:

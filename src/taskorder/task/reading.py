@@ -1,8 +1,8 @@
 """Rows that are read when they are taken: a pilot reads those of its sample, once, and nothing else.
 
-Items     a data set of PyTorch, or any object with a length and items by number
-Columns   a data set of Hugging Face
-Calls     a function from row numbers to rows
+    ItemRows       a data set of PyTorch, or any object with a length and items by number
+    DatasetRows    a data set of Hugging Face
+    CallRows       a function from row numbers to rows
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ AT_ONCE = 1024
 """Rows in memory while a digest reads all of them."""
 
 
-class OnDemand(Rows):
+class RowsOnDemand(Rows):
     """Rows that are not in memory; `task.inputs` is this object: `len(inputs)`, `inputs[numbers]`."""
 
     def __init__(self, source: Any, where: str) -> None:
@@ -61,7 +61,7 @@ class OnDemand(Rows):
 
     def apart(self, other: Rows) -> tuple[str, str] | None:
         """As the first rows."""
-        return self.first.apart(other.first if isinstance(other, OnDemand) else other)
+        return self.first.apart(other.first if isinstance(other, RowsOnDemand) else other)
 
     def feed(self, total: hashlib._Hash) -> None:
         """All rows, a part at a time."""
@@ -69,8 +69,8 @@ class OnDemand(Rows):
             rows_of(self[np.arange(begin, min(begin + AT_ONCE, len(self)))]).feed(total)
 
 
-class Items(OnDemand):
-    """Items by number; of a pair (x, y) or a dictionary the part to learn from."""
+class ItemRows(RowsOnDemand):
+    """ItemRows by number; of a pair (x, y) or a dictionary the part to learn from."""
 
     def __init__(
         self, source: Any, where: str, *, label: Any = None, collate: Callable[[Any], Any] | None = None
@@ -115,7 +115,7 @@ class Items(OnDemand):
             raise ValueError(f"`labels` must be a key of each item, got {self.label!r}.") from None
 
 
-class Columns(OnDemand):
+class DatasetRows(RowsOnDemand):
     """A `datasets.Dataset`: one column as it is, several as a table."""
 
     def __len__(self) -> int:
@@ -129,16 +129,16 @@ class Columns(OnDemand):
         # datasets needs pandas, so it is there
         return import_module("pandas").DataFrame({name: list(values) for name, values in columns.items()})
 
-    def without(self, column: str) -> tuple[Columns, list[Any]]:
+    def without(self, column: str) -> tuple[DatasetRows, list[Any]]:
         """The other columns, and this one: the names of its classes, where it has names."""
         feature = self.source.features[column]
         values = list(self.source.with_format(None)[column])
         if hasattr(feature, "int2str"):
             values = [None if value is None or value < 0 else feature.int2str(value) for value in values]
-        return Columns(self.source.remove_columns(column), self.where), values
+        return DatasetRows(self.source.remove_columns(column), self.where), values
 
 
-class Calls(OnDemand):
+class CallRows(RowsOnDemand):
     """A function that gives rows; labels tell how many there are."""
 
     def __init__(self, source: Callable[[Ints], Any], count: int, where: str) -> None:
@@ -166,12 +166,12 @@ def _rows_on_demand(value: Any, where: str) -> Rows:
         return _rows_of_loader(value, where)
     home, name = type(value).__module__.partition(".")[0], type(value).__name__
     if home == "datasets" and name == "Dataset":
-        return Columns(value, where)
+        return DatasetRows(value, where)
     if name in ("IterableDataset", "DatasetDict") and home == "datasets":
         fix = "Choose a split: data['train']." if name == "DatasetDict" else "Load it without streaming=True."
         raise ValueError(f"{where} must have a length and rows by number, got {name}. {fix}")
     if hasattr(value, "__len__") and hasattr(value, "__getitem__") and not isinstance(value, str | bytes | dict | set):
-        return Items(value, where)
+        return ItemRows(value, where)
     if torch is not None and isinstance(value, torch.utils.data.Dataset):
         raise ValueError(
             f"{where} must have a length and rows by number, got {name} without one of them. "
@@ -185,7 +185,7 @@ def _rows_of_loader(loader: Any, where: str) -> Rows:
     """The data set of a DataLoader: learners make batches of their own."""
     data, kind = loader.dataset, type(loader.sampler).__name__
     rows = rows_of(data, where)
-    if not isinstance(rows, OnDemand):
+    if not isinstance(rows, RowsOnDemand):
         return rows
     if kind == "SubsetRandomSampler":
         from torch.utils.data import Subset
@@ -194,7 +194,7 @@ def _rows_of_loader(loader: Any, where: str) -> Rows:
     elif kind not in ("SequentialSampler", "RandomSampler"):
         raise ValueError(f"{where} must be a DataLoader of all rows, got one with a {kind}. Give its data set instead.")
     default = sys.modules["torch"].utils.data.default_collate
-    return Items(data, where, collate=None if loader.collate_fn is default else loader.collate_fn)
+    return ItemRows(data, where, collate=None if loader.collate_fn is default else loader.collate_fn)
 
 
 def _known_labels(data: Any) -> list[Any] | None:

@@ -1,7 +1,7 @@
 """Rows that can be counted and taken by index: the one thing that inputs of all kinds have in common.
 
-    Numbers, Sparse, Texts, Table   in memory; what is taken is of the same kind, and nothing else is copied
-    Items, Columns, Calls           read when they are taken (reading.py); they come as one of those above
+    ArrayRows, SparseRows, TextRows, TableRows    in memory; what is taken is of the same kind, nothing else is copied
+    ItemRows, DatasetRows, CallRows               read when taken (reading.py), and then one of those above
 
 Kinds are told by their type, without importing the package that makes them: what a person holds has been imported.
 """
@@ -54,7 +54,7 @@ class Rows(ABC):
         return None if self.shown == other.shown else (self.shown, other.shown)
 
 
-class Numbers(Rows):
+class ArrayRows(Rows):
     """An array."""
 
     def __getitem__(self, rows: Ints) -> NDArray[Any]:
@@ -90,7 +90,7 @@ class Numbers(Rows):
         feed_array(self.values, total)
 
 
-class Sparse(Rows):
+class SparseRows(Rows):
     """A matrix of scipy.sparse, by rows; it stays sparse."""
 
     def __init__(self, values: Any) -> None:
@@ -124,7 +124,7 @@ class Sparse(Rows):
             feed_array(array, total)
 
 
-class Texts(Rows):
+class TextRows(Rows):
     """A list or series of texts, or of other values that an estimator reads one by one, such as dictionaries."""
 
     def __getitem__(self, rows: Ints) -> Any:
@@ -154,7 +154,7 @@ class Texts(Rows):
             total.update(b"%d " % len(text) + text)
 
 
-class Table(Rows):
+class TableRows(Rows):
     """A DataFrame of pandas or polars, with columns of any kind."""
 
     def __getitem__(self, rows: Ints) -> Any:
@@ -172,7 +172,7 @@ class Table(Rows):
 
     def apart(self, other: Rows) -> tuple[str, str] | None:
         """The first column that only one of two tables has, or another order of columns."""
-        if not isinstance(other, Table):
+        if not isinstance(other, TableRows):
             return super().apart(other)
         here = next((column for column in self.columns if column not in other.columns), None)
         there = next((column for column in other.columns if column not in self.columns), None)
@@ -195,7 +195,7 @@ class Table(Rows):
             if values.dtype.kind in "biuf":
                 feed_array(values, total)
             else:
-                Texts(values.tolist()).feed(total)
+                TextRows(values.tolist()).feed(total)
 
 
 def feed_array(array: NDArray[Any], total: hashlib._Hash) -> None:
@@ -215,10 +215,10 @@ def rows_in_memory(value: Any, where: str = "`inputs`") -> Rows | None:
     if home in ("pandas", "polars"):
         return _rows_of_table(value, home, name, where)
     if home == "scipy" and hasattr(value, "tocsr"):
-        return Sparse(value)
+        return SparseRows(value)
     if isinstance(value, np.ndarray) or home in ("jax", "jaxlib") or is_tensor(value):
         array = as_array(value)
-        return Texts(array) if _holds_texts(array) else Numbers(_numeric(array, where))
+        return TextRows(array) if _holds_texts(array) else ArrayRows(_numeric(array, where))
     return _rows_of_list(list(value), where) if isinstance(value, list | tuple) else None
 
 
@@ -276,7 +276,7 @@ def is_text_column(column: Any) -> bool:
 
 def _rows_of_table(value: Any, home: str, name: str, where: str) -> Rows:
     if name == "DataFrame":
-        return Table(value)
+        return TableRows(value)
     if name == "LazyFrame":
         raise ValueError(f"{where} must be in memory, got a LazyFrame of polars. Write frame.collect().")
     if name == "Series":
@@ -284,19 +284,19 @@ def _rows_of_table(value: Any, home: str, name: str, where: str) -> Rows:
             raise ValueError(f"{where} must have at least one example, got none. Leave an empty task out.")
         if value.to_numpy().dtype.kind in "biuf":
             raise ValueError(f"{where} must have one row for each example, got a series of numbers. Write .to_frame().")
-        return Texts(value)
+        return TextRows(value)
     raise ValueError(f"{where} must be a DataFrame or a Series, got {name} of {home}.")
 
 
 def _rows_of_list(values: list[Any], where: str) -> Rows:
     """Texts, dictionaries, or what can be put into one array: numbers, arrays, tensors, images."""
     if values and isinstance(values[0], str | dict):
-        return Texts(values)
+        return TextRows(values)
     try:
         array = np.asarray([as_array(value) for value in values] if values and is_tensor(values[0]) else values)
     except (TypeError, ValueError, OverflowError):
         raise _no_rows(values, where) from None
-    return Numbers(_numeric(array, where))
+    return ArrayRows(_numeric(array, where))
 
 
 def _holds_texts(array: NDArray[Any]) -> bool:

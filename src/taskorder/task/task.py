@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from taskorder.checks import Floats, Ints
 from taskorder.task.labels import class_labels, distinct, label_array, number_labels, rows_and_labels
 from taskorder.task.reading import rows_of
-from taskorder.task.rows import Numbers, Rows, feed_array
+from taskorder.task.rows import ArrayRows, Rows, feed_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ class Task:
             raise ValueError(f"`name` must be a text that is not blank, got {self.name!r}.")
         if self.inputs is None and self.labels is None and self.eval_inputs is None and self.eval_labels is None:
             self._set(inputs=np.empty(0), labels=np.empty(0), targets=np.empty(0, np.int64), eval_targets=None)
-            self._set(rows=Numbers(self.inputs))
+            self._set(rows=ArrayRows(self.inputs))
             return
         for label_name, name in (("labels", "inputs"), ("eval_labels", "eval_inputs")):
             if getattr(self, label_name) is not None and getattr(self, name) is None:
