@@ -1,5 +1,7 @@
 """Rows that are read when they are taken: a pilot reads those of its sample, once, and nothing else.
 
+What comes is in memory, and of one of the kinds of rows.py:
+
     ItemRows       a data set of PyTorch, or any object with a length and items by number
     DatasetRows    a data set of Hugging Face
     CallRows       a function from row numbers to rows
