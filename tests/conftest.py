@@ -75,10 +75,10 @@ def make_correlation() -> Callable[..., np.ndarray]:
 def browser() -> Iterator[Any]:
     """Chromium, where it and Playwright are installed."""
     playwright = pytest.importorskip("playwright.sync_api")
-    found = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if found is None:
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
         pytest.skip("no Chromium on this machine")
     with playwright.sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        chromium = driver.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield chromium
         chromium.close()

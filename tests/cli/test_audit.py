@@ -56,20 +56,20 @@ def test_the_table_and_the_verdict(here, capsys):
 
 
 def test_numbers_are_those_of_the_table(here, capsys):
-    found = report(capsys, "results.csv", "--used", "0 -> 1 -> 2", "--difference", "2")
+    audit = report(capsys, "results.csv", "--used", "0 -> 1 -> 2", "--difference", "2")
     accuracy = accuracies()
     means = accuracy.mean(axis=(1, 2))
-    assert [score["order"] for score in found["orders"]] == [WAYS[place] for place in np.argsort(-means)]
-    assert found["orders"][0]["mean"] == pytest.approx(means.max())
+    assert [score["order"] for score in audit["orders"]] == [WAYS[place] for place in np.argsort(-means)]
+    assert audit["orders"][0]["mean"] == pytest.approx(means.max())
     ranges = np.ptp(accuracy.mean(axis=1), axis=0)
-    assert [part["value"] for part in found["disparity"]] == pytest.approx(list(ranges))
-    assert (found["aopd"]["value"], found["mopd"]["value"]) == pytest.approx((ranges.mean(), ranges.max()))
-    assert found["regret"]["observed"] == pytest.approx(means.max() - means[0])
-    assert found["needs"]["difference"] == pytest.approx(0.02)
+    assert [part["value"] for part in audit["disparity"]] == pytest.approx(list(ranges))
+    assert (audit["aopd"]["value"], audit["mopd"]["value"]) == pytest.approx((ranges.mean(), ranges.max()))
+    assert audit["regret"]["observed"] == pytest.approx(means.max() - means[0])
+    assert audit["needs"]["difference"] == pytest.approx(0.02)
     by_order, total = accuracy.mean(axis=2).mean(axis=1), accuracy.mean()
     order_squares = 4 * ((by_order - total) ** 2).sum() / 5
     rest = accuracy.mean(axis=2) - by_order[:, None] - accuracy.mean(axis=(0, 2)) + total
-    assert found["test"]["f"] == pytest.approx(order_squares / ((rest**2).sum() / 15))
+    assert audit["test"]["f"] == pytest.approx(order_squares / ((rest**2).sum() / 15))
 
 
 def test_percent_gzip_and_standard_input_say_the_same(here, capsys, monkeypatch):
@@ -110,13 +110,13 @@ def stored(path, sets=(0, 1)):
 
 def test_a_store_and_its_export_say_the_same(here, capsys):
     truth = stored("a.sqlite")
-    found = report(capsys, "a.sqlite", "--where", "set=1", "--used", "emu>cat>owl")
-    assert found["mean"] == pytest.approx(truth[1].mean())
-    assert found["regret"]["used"] == "2>1>0"
-    assert [part["name"] for part in found["disparity"]] == ["owl", "cat", "emu"]
+    audit = report(capsys, "a.sqlite", "--where", "set=1", "--used", "emu>cat>owl")
+    assert audit["mean"] == pytest.approx(truth[1].mean())
+    assert audit["regret"]["used"] == "2>1>0"
+    assert [part["name"] for part in audit["disparity"]] == ["owl", "cat", "emu"]
     assert main(["export", "a.sqlite", "-o", "a.csv"]) == 0
     capsys.readouterr()
-    assert report(capsys, "a.csv", "--where", "set=1", "--used", "emu>cat>owl") == found
+    assert report(capsys, "a.csv", "--where", "set=1", "--used", "emu>cat>owl") == audit
 
 
 @pytest.mark.parametrize("file", ["a.sqlite", "a.csv"])

@@ -50,11 +50,11 @@ def packed_idx(array):
 def files():
     """A small Fashion-MNIST, by file name."""
     rng = np.random.default_rng(0)
-    found = {}
+    packed = {}
     for split, count in (("train", 20), ("t10k", 10)):
-        found[f"{split}-images-idx3-ubyte.gz"] = packed_idx(rng.integers(0, 256, (count, 28, 28)))
-        found[f"{split}-labels-idx1-ubyte.gz"] = packed_idx(np.arange(count) % 10)
-    return found
+        packed[f"{split}-images-idx3-ubyte.gz"] = packed_idx(rng.integers(0, 256, (count, 28, 28)))
+        packed[f"{split}-labels-idx1-ubyte.gz"] = packed_idx(np.arange(count) % 10)
+    return packed
 
 
 @pytest.fixture
@@ -112,8 +112,8 @@ def test_get_then_list_then_check(small, tmp_path, monkeypatch, capsys):
     code, text = run("check")
     assert code == 0
     assert " ".join(text.splitlines()[2].split()) == "fashion-mnist 20 10 10 2 + 1 complete by counts"
-    found = small.read(tmp_path)
-    monkeypatch.setitem(SOURCES, "fashion-mnist", dataclasses.replace(small, digest=contents_digest(found)))
+    read = small.read(tmp_path)
+    monkeypatch.setitem(SOURCES, "fashion-mnist", dataclasses.replace(small, digest=contents_digest(read)))
     assert "as published" in run("check", tmp_path)[1]
     assert capsys.readouterr().err == ""
 

@@ -57,11 +57,11 @@ def test_tasks_are_five_pairs_with_data_to_test_on():
 
 
 def test_runs_are_different_orders_tested_on_unseen_digits(small):
-    found = real_runs(digit_tasks(), demo._learner(()), (3, 1, 0, 2, 4), 0, None)
-    assert len({one.order for one in found}) == 12
-    assert [one.label for one in found[:2]] == ["planned", "opposite"]
-    assert found[1].order == (4, 2, 0, 1, 3)
-    assert all(0.3 < one.mean <= 1 for one in found)
+    runs = real_runs(digit_tasks(), demo._learner(()), (3, 1, 0, 2, 4), 0, None)
+    assert len({run.order for run in runs}) == 12
+    assert [run.label for run in runs[:2]] == ["planned", "opposite"]
+    assert runs[1].order == (4, 2, 0, 1, 3)
+    assert all(0.3 < run.mean <= 1 for run in runs)
 
 
 @pytest.mark.parametrize(("planned", "wanted"), [(0.9, "better than 10 of 10"), (0.4, "did not pay this time")])

@@ -122,18 +122,18 @@ def test_a_missing_extra_names_the_command(capsys, monkeypatch):
 
 
 def test_open_gives_the_browser_a_file_that_only_this_user_reads(monkeypatch, capsys):
-    opened, found = [], []
+    opened, handed = [], []
     monkeypatch.setattr("webbrowser.open", opened.append)
 
     def serve(listening, token, start, retention):
         time.sleep(0.2)
         (door,) = (Path(unquote(urlsplit(address).path)) for address in opened)
-        found.extend((token, door, door.read_text(), door.parent.stat().st_mode & 0o777))
+        handed.extend((token, door, door.read_text(), door.parent.stat().st_mode & 0o777))
 
     monkeypatch.setattr("taskorder.explorer.server.serve", serve)
     assert main(["explore", "--demo", "--port", "0", "--open"]) == 0
     address = capsys.readouterr().out.strip()
-    token, door, text, mode = found
+    token, door, text, mode = handed
     assert address.endswith(f"#token={token}")
     assert f"url={address}" in text
     assert token not in opened[0]  # everybody can list the words that programs were started with

@@ -28,7 +28,7 @@ def store(tmp_path):
     specs = [RunSpec("neural.orders.2", {"net": "mlp", "set": s, "seed": seed}) for s, seed in ((0, 0), (0, 1), (4, 0))]
     losses = [[[0.0, 0.25], [0.04, 0.0]], [[0.0, 0.09], [0.09, 0.0]], [[0.0, 1.0], [1.0, 0.0]]]
     with Store(path) as made:
-        made.put(specs, [result(one) for one in losses], 1.0)
+        made.put(specs, [result(table) for table in losses], 1.0)
     return path
 
 

@@ -88,34 +88,34 @@ def test_all_failures_are_listed_in_one_document(tmp_path, count, capsys, monkey
     path = str(store_of_one_config(tmp_path / "s", count))
     assert main(["status", path, "--json"]) == 0
     said = capsys.readouterr().out
-    found = json.loads(said)
-    assert said == json.dumps(found, indent=2) + "\n"
-    assert list(found) == ["configs", "failures", "device", "version", "inputs"]
-    assert sorted(failure["params"]["set"] for failure in found["failures"]) == list(range(1, count, 2))
-    assert {failure["error"] for failure in found["failures"]} <= {"RuntimeError: out\nof luck"}
+    document = json.loads(said)
+    assert said == json.dumps(document, indent=2) + "\n"
+    assert list(document) == ["configs", "failures", "device", "version", "inputs"]
+    assert sorted(failure["params"]["set"] for failure in document["failures"]) == list(range(1, count, 2))
+    assert {failure["error"] for failure in document["failures"]} <= {"RuntimeError: out\nof luck"}
 
 
 def test_everything_of_one_config_is_written_in_order(tmp_path):
     path = store_of_one_config(tmp_path / "s", 60)
     assert main(["export", str(path), "-o", str(tmp_path / "s.csv.gz"), "--whole"]) == 0
-    found = json.loads((tmp_path / "s.json").read_text())
-    assert [run["set"] for run in found["runs"]] == list(range(0, 60, 2))
-    assert (tmp_path / "s.json").read_text() == json.dumps(found, separators=(",", ":")) + "\n"
+    document = json.loads((tmp_path / "s.json").read_text())
+    assert [run["set"] for run in document["runs"]] == list(range(0, 60, 2))
+    assert (tmp_path / "s.json").read_text() == json.dumps(document, separators=(",", ":")) + "\n"
     with gzip.open(tmp_path / "s.csv.gz", "rt", newline="") as file:
         assert [int(row["set"]) for row in csv.DictReader(file)] == [number for number in range(0, 60, 2) for _ in "ab"]
 
 
 def test_what_is_said_of_requests_that_overlap(tmp_path, capsys):
     assert main(["status", str(store_of(tmp_path / "s", 100)), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    document = json.loads(capsys.readouterr().out)
     numbers = ("config", "done", "of", "failed", "running", "seconds", "network_steps")
-    assert [tuple(row[name] for name in numbers) for row in found["configs"]] == [
+    assert [tuple(row[name] for name in numbers) for row in document["configs"]] == [
         ("all", 99, 100, 1, 0, 99.0, 990),
         ("half", 49, 50, 1, 0, 49.0, 490),
         ("(others)", 1, 1, 0, 0, 5.0, 10),
     ]
-    assert [failure["params"]["set"] for failure in found["failures"]] == [0]
-    assert found["device"] == ["cpu: test", "gpu: test"]
+    assert [failure["params"]["set"] for failure in document["failures"]] == [0]
+    assert document["device"] == ["cpu: test", "gpu: test"]
 
 
 def test_a_table_of_several_configs_is_in_order(tmp_path):

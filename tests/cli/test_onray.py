@@ -26,7 +26,7 @@ class FakeHead:
 @pytest.fixture
 def ends(monkeypatch):
     """The codes with which the process was ended, had it been ended."""
-    found = []
+    codes = []
 
     @contextmanager
     def connected(*ignored, **options):
@@ -39,8 +39,8 @@ def ends(monkeypatch):
     monkeypatch.setattr(cluster, "connected", connected)
     monkeypatch.setattr(head, "Head", FakeHead)
     monkeypatch.setattr(onray, "END_SECONDS", 0.2)
-    monkeypatch.setattr(onray.os, "_exit", found.append)
-    return found
+    monkeypatch.setattr(onray.os, "_exit", codes.append)
+    return codes
 
 
 def test_a_ray_that_we_end_ourselves_is_not_lost(ends, capsys):

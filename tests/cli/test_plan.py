@@ -113,10 +113,10 @@ def test_constraints_are_those_of_solve(here, capsys):
 
 
 def test_files_are_tasks(here, capsys):
-    one = plan_of(capsys, "north.csv", "south.csv", "east.csv", "--seeds", "1")
+    files = plan_of(capsys, "north.csv", "south.csv", "east.csv", "--seeds", "1")
     column = plan_of(capsys, "all.csv", "--column", "country", "--seeds", "1", "--folder", "other")
-    assert one.names == column.names
-    assert one.order == column.order
+    assert files.names == column.names
+    assert files.order == column.order
 
 
 def test_groups_of_classes(here, capsys):
@@ -133,14 +133,14 @@ def test_groups_of_classes(here, capsys):
 def test_an_order_of_digits_for_other_frameworks(here, capsys):
     plan = plan_of(capsys, "digits", "--seeds", "1", "--epochs", "1", "--folder", "out")
     assert main(["order", "out/order.json", "--to", "continuum", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["increment"] == 2
-    assert sorted(found["class_order"]) == list(range(10))
-    pairs = zip(found["class_order"][::2], found["class_order"][1::2], strict=True)
+    settings = json.loads(capsys.readouterr().out)
+    assert settings["increment"] == 2
+    assert sorted(settings["class_order"]) == list(range(10))
+    pairs = zip(settings["class_order"][::2], settings["class_order"][1::2], strict=True)
     assert tuple(f"{a}-{b}" for a, b in pairs) == plan.named_order
     assert main(["order", "out/order.json", "--to", "mammoth", "--json"]) == 0
     inverse = json.loads(capsys.readouterr().out)["class_order"]
-    assert [inverse[label] for label in found["class_order"]] == list(range(10))
+    assert [inverse[label] for label in settings["class_order"]] == list(range(10))
 
 
 def test_an_order_of_chosen_classes_keeps_their_ids_in_the_data(here, capsys):

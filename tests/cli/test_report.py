@@ -37,9 +37,9 @@ def numbers_in(path="report.html"):
 
 def printed(capsys, *argv):
     assert main([*argv, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    found.pop("seconds", None)
-    return found
+    document = json.loads(capsys.readouterr().out)
+    document.pop("seconds", None)
+    return document
 
 
 def refused(capsys, *argv):
@@ -58,10 +58,10 @@ def refused(capsys, *argv):
 def test_numbers_equal_those_of_plan_and_compare(capsys, source):
     assert main(["report", source, "--time-limit", "60"]) == 0
     assert capsys.readouterr().out.startswith("wrote report.html: 0.")
-    found = numbers_in()
-    found["plan"].pop("seconds")
-    assert found["plan"] == printed(capsys, "solve", source, "--time-limit", "60")
-    assert found["comparison"] == printed(capsys, "compare", source, "--time-limit", "60")
+    numbers = numbers_in()
+    numbers["plan"].pop("seconds")
+    assert numbers["plan"] == printed(capsys, "solve", source, "--time-limit", "60")
+    assert numbers["comparison"] == printed(capsys, "compare", source, "--time-limit", "60")
 
 
 @pytest.mark.parametrize("ending", [".csv", ".tsv", ".json", ".npz"])
@@ -76,31 +76,31 @@ def test_options_are_those_of_plan(capsys):
     options = ["--weights", "cats=2", "--before", "owls:a:b", "--first", "dogs", "--rule", "greedy", "--seed", "3"]
     assert main(["report", "table.csv", *options]) == 0
     capsys.readouterr()
-    found = numbers_in()
-    found["plan"].pop("seconds")
-    assert found["plan"] == printed(capsys, "solve", "table.csv", *options)
+    numbers = numbers_in()
+    numbers["plan"].pop("seconds")
+    assert numbers["plan"] == printed(capsys, "solve", "table.csv", *options)
 
 
 def test_output_similarity_visits_and_learned():
     write_similarity("out.csv", TABLE, NAMES)
     options = ["--visits", "5", "--learned", "cats", "--retention", "1"]  # an output similarity is the paper's
     assert main(["report", "table.csv", "--output-similarity", "out.csv", *options]) == 0
-    found = numbers_in()["plan"]
-    assert found["options"]["output"] == TABLE.tolist()
-    assert len(found["order"]) == 5
+    plan = numbers_in()["plan"]
+    assert plan["options"]["output"] == TABLE.tolist()
+    assert len(plan["order"]) == 5
 
 
 def test_transfer_tables():
     ratios = (1 - TABLE) ** 2
     write_similarity("ratios.csv", ratios, NAMES)
     assert main(["report", "ratios.csv", "--ratios"]) == 0
-    found = numbers_in()
-    np.testing.assert_allclose(found["table"], 1 - ratios, atol=1e-12)
-    assert found["plan"]["objective"] == "score"
+    numbers = numbers_in()
+    np.testing.assert_allclose(numbers["table"], 1 - ratios, atol=1e-12)
+    assert numbers["plan"]["objective"] == "score"
     assert main(["report", "ratios.csv", "--ratios", "--retention", "1"]) == 0
-    found = numbers_in()
-    np.testing.assert_allclose(found["table"], TABLE, atol=1e-12)
-    assert any("loss ratios" in note for note in found["plan"]["notes"])
+    numbers = numbers_in()
+    np.testing.assert_allclose(numbers["table"], TABLE, atol=1e-12)
+    assert any("loss ratios" in note for note in numbers["plan"]["notes"])
 
 
 def test_a_plan_with_and_without_its_matrix(capsys):
@@ -146,10 +146,10 @@ def test_a_plan_that_its_table_refutes_is_not_repeated(capsys, retention):
     with open("plan.json", "w") as file:
         json.dump({**plan, **lie}, file)
     assert main(["report", "plan.json", "--similarity", "table.csv"]) == 0
-    found = numbers_in()
-    assert found["plan"]["error" if retention else "score"] == pytest.approx(value)
-    assert found["plan"]["proven"] is False
-    assert "its table gives" in found["disagreements"][0]
+    numbers = numbers_in()
+    assert numbers["plan"]["error" if retention else "score"] == pytest.approx(value)
+    assert numbers["plan"]["proven"] is False
+    assert "its table gives" in numbers["disagreements"][0]
     with open("report.html", encoding="utf-8") as file:
         text = file.read()
     warned = text[text.index('id="warnings"') :]
@@ -218,8 +218,8 @@ def test_the_command_in_the_page_makes_it_again(capsys):
     os.remove("report.html")
     assert main(shlex.split(command)[1:]) == 0
     again = numbers_in()
-    for found in (first, again):
-        found["plan"].pop("seconds")
+    for numbers in (first, again):
+        numbers["plan"].pop("seconds")
     assert again == first
 
 
@@ -235,19 +235,19 @@ def store():
             "test": {"loss": [[0.1, 0.5, 0.6], [0.5, 0.1, 0.7], [0.6, 0.7, 0.1]], "chance": [[1.0] * 3] * 3}
         },
     }
-    with Store("runs.sqlite") as found:
+    with Store("runs.sqlite") as runs:
         for number in range(2):
             params = {"dataset": "animals", "num_tasks": 3, "orders": "all", "set": number, "seed": 0}
-            found.put([RunSpec("neural.orders.2", params)], [result], 1.0)
+            runs.put([RunSpec("neural.orders.2", params)], [result], 1.0)
     return "runs.sqlite"
 
 
 def test_a_run_store(store, capsys):
     assert main(["report", store, "--task-set", "1"]) == 0
-    found = numbers_in()
-    assert found["kind"] == "runs"
-    assert found["set"] == 1
-    assert len(found["accuracy"]) == 6
+    numbers = numbers_in()
+    assert numbers["kind"] == "runs"
+    assert numbers["set"] == 1
+    assert len(numbers["accuracy"]) == 6
     os.remove("report.html")
     capsys.readouterr()
     assert "Sets: 0 to 1" in refused(capsys, store, "--task-set", "2")
@@ -331,7 +331,7 @@ def test_a_real_run(here, capsys):
     )
     assert main(["run", "tiny.toml", "--store", "runs.sqlite"]) == 0
     assert main(["report", "runs.sqlite"]) == 0
-    found = numbers_in()
-    assert found["num_seeds"] == 2
-    assert len(found["accuracy"]) == 6
-    assert 0.3 < found["accuracy"][-1] <= found["accuracy"][0] <= 1
+    numbers = numbers_in()
+    assert numbers["num_seeds"] == 2
+    assert len(numbers["accuracy"]) == 6
+    assert 0.3 < numbers["accuracy"][-1] <= numbers["accuracy"][0] <= 1

@@ -50,9 +50,9 @@ def test_results_and_the_audit_of_them_give_the_same_page(results, capsys):
     assert main(["report", results, *OPTIONS, "-o", "a.html"]) == 0
     assert main(["report", "packed.csv.gz", *OPTIONS, "-o", "b.html"]) == 0
     assert main(["report", "audit.json", "-o", "c.html"]) == 0
-    found = numbers_in("a.html")
-    assert found["audit"] == json.loads(printed)
-    assert numbers_in("b.html") == numbers_in("c.html") == found
+    numbers = numbers_in("a.html")
+    assert numbers["audit"] == json.loads(printed)
+    assert numbers_in("b.html") == numbers_in("c.html") == numbers
 
 
 def test_the_command_in_the_page_makes_it_again(results):
@@ -97,8 +97,8 @@ def pilot(tmp_path_factory):
     with open(folder / "data.csv", "w", newline="") as file:
         rows = csv.writer(file)
         rows.writerow(["x", "y", "z", "task", "label"])
-        for row, one in enumerate(inputs.tolist()):
-            rows.writerow([*one, "<b>abc"[3 + row % 3], int(one[row % 3] > 0)])
+        for row, cells in enumerate(inputs.tolist()):
+            rows.writerow([*cells, "<b>abc"[3 + row % 3], int(cells[row % 3] > 0)])
     out = folder / "out"
     options = [
         "--column",
@@ -117,9 +117,9 @@ def pilot(tmp_path_factory):
 def test_a_pilot_folder(pilot, here, capsys):
     capsys.readouterr()
     assert main(["report", str(pilot)]) == 0
-    found = numbers_in()
+    numbers = numbers_in()
     plan = json.loads((pilot / "plan.json").read_text())
-    assert found["plan"] == plan
+    assert numbers["plan"] == plan
     assert plan["confidence"] is not None
     with open("report.html", encoding="utf-8") as file:
         text = file.read()

@@ -21,14 +21,14 @@ def table(tmp_path):
 
 def test_json_has_the_promised_keys(table, capsys):
     assert main(["simulate", table, "--order", "cats,owls,dogs", *FEW, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert found["closed_form"] == pytest.approx(final_error(chain(3, 0.6), [0, 2, 1]))
-    assert abs(found["simulated_mean"] - found["closed_form"]) < 0.1
-    assert found["simulated_sem"] > 0
-    assert [task["name"] for task in found["per_task"]] == ["cats", "dogs", "owls"]
-    assert sum(task["simulated_mean"] for task in found["per_task"]) == pytest.approx(found["simulated_mean"])
-    assert sum(task["closed_form"] for task in found["per_task"]) == pytest.approx(found["closed_form"])
-    assert (found["num_seeds"], found["steps"], found["order"]) == (4, 100, [0, 2, 1])
+    document = json.loads(capsys.readouterr().out)
+    assert document["closed_form"] == pytest.approx(final_error(chain(3, 0.6), [0, 2, 1]))
+    assert abs(document["simulated_mean"] - document["closed_form"]) < 0.1
+    assert document["simulated_sem"] > 0
+    assert [task["name"] for task in document["per_task"]] == ["cats", "dogs", "owls"]
+    assert sum(task["simulated_mean"] for task in document["per_task"]) == pytest.approx(document["simulated_mean"])
+    assert sum(task["closed_form"] for task in document["per_task"]) == pytest.approx(document["closed_form"])
+    assert (document["num_seeds"], document["steps"], document["order"]) == (4, 100, [0, 2, 1])
 
 
 def test_the_table_shows_the_order_and_the_sum(table, capsys):
@@ -79,8 +79,8 @@ def test_an_output_similarity_counts(table, tmp_path, capsys):
     output = tmp_path / "output.npy"
     np.save(output, np.eye(3))
     main(["simulate", table, "--order", "cats,owls,dogs", "--output-similarity", str(output), *FEW, "--json"])
-    found = json.loads(capsys.readouterr().out)
-    assert found["closed_form"] == pytest.approx(final_error(chain(3, 0.6), [0, 2, 1], np.eye(3)))
+    document = json.loads(capsys.readouterr().out)
+    assert document["closed_form"] == pytest.approx(final_error(chain(3, 0.6), [0, 2, 1], np.eye(3)))
 
 
 @pytest.mark.parametrize(

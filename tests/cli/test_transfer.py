@@ -40,54 +40,54 @@ def expected(similarity):
 def test_losses_with_a_table_of_chance(file, capsys):
     back = [3, 1, 0, 2]  # the same table with its tasks in another order
     chance = file("chance.csv", CHANCE[np.ix_(back, back)], [NAMES[i] for i in back])
-    found = plan(capsys, file("losses.csv", LOSSES), "--losses", "--chance", chance, "--retention", "1")
+    document = plan(capsys, file("losses.csv", LOSSES), "--losses", "--chance", chance, "--retention", "1")
     wanted = expected(similarity_from_loss_ratios(loss_ratios(LOSSES, CHANCE)))
-    assert found["names"] == list(NAMES)
-    assert found["order"] == list(wanted.order)
-    assert found["error"] == pytest.approx(wanted.error)
-    assert found["similarity_digest"] == wanted.similarity_digest
-    assert found["notes"][0] == "similarity from the losses in the file"
+    assert document["names"] == list(NAMES)
+    assert document["order"] == list(wanted.order)
+    assert document["error"] == pytest.approx(wanted.error)
+    assert document["similarity_digest"] == wanted.similarity_digest
+    assert document["notes"][0] == "similarity from the losses in the file"
 
 
 @pytest.mark.parametrize(
     ("chance", "table"), [("0.7", np.full((4, 4), 0.7)), ("0.7,0.8,0.9,1", np.tile([0.7, 0.8, 0.9, 1], (4, 1)))]
 )
 def test_losses_with_numbers_of_chance(file, capsys, chance, table):
-    found = plan(capsys, file("losses.csv", LOSSES), "--losses", "--chance", chance, "--retention", "1")
-    assert found["error"] == pytest.approx(expected(similarity_from_loss_ratios(loss_ratios(LOSSES, table))).error)
-    found = plan(capsys, file("losses.csv", LOSSES), "--losses", "--chance", chance)
+    document = plan(capsys, file("losses.csv", LOSSES), "--losses", "--chance", chance, "--retention", "1")
+    assert document["error"] == pytest.approx(expected(similarity_from_loss_ratios(loss_ratios(LOSSES, table))).error)
+    document = plan(capsys, file("losses.csv", LOSSES), "--losses", "--chance", chance)
     wanted = solve(transfer_table(knowledge(LOSSES, table)), names=NAMES)
-    assert found["order"] == list(wanted.order)
-    assert found["score"] == pytest.approx(wanted.score)
-    assert found["notes"][0] == "knowledge from the losses in the file"
+    assert document["order"] == list(wanted.order)
+    assert document["score"] == pytest.approx(wanted.score)
+    assert document["notes"][0] == "knowledge from the losses in the file"
 
 
 def test_ratios(file, capsys):
-    found = plan(capsys, file("ratios.csv", LOSSES), "--ratios", "--retention", "1")
-    assert found["error"] == pytest.approx(expected(similarity_from_loss_ratios(LOSSES)).error)
-    assert found["repair"] is None  # an asymmetric table is what is wanted here
+    document = plan(capsys, file("ratios.csv", LOSSES), "--ratios", "--retention", "1")
+    assert document["error"] == pytest.approx(expected(similarity_from_loss_ratios(LOSSES)).error)
+    assert document["repair"] is None  # an asymmetric table is what is wanted here
 
 
 def test_accuracies(file, capsys):
-    found = plan(capsys, file("accuracy.json", ACCURACY), "--accuracy", "--chance", "0.5", "--retention", "1")
+    document = plan(capsys, file("accuracy.json", ACCURACY), "--accuracy", "--chance", "0.5", "--retention", "1")
     wanted = expected(similarity_from_loss_ratios(loss_ratios_from_accuracy(ACCURACY, np.full((4, 4), 0.5))))
-    assert found["order"] == list(wanted.order)
-    assert found["error"] == pytest.approx(wanted.error)
+    assert document["order"] == list(wanted.order)
+    assert document["error"] == pytest.approx(wanted.error)
 
 
 def test_compare_reads_the_same_tables(file, capsys):
     losses = file("losses.csv", LOSSES)
-    found = plan(capsys, losses, "--losses", "--chance", "0.7", command="compare")
+    document = plan(capsys, losses, "--losses", "--chance", "0.7", command="compare")
     best = plan(capsys, losses, "--losses", "--chance", "0.7")
-    assert found["best"] == pytest.approx(best["score"])
-    assert found["notes"][0] == "knowledge from the losses in the file"
+    assert document["best"] == pytest.approx(best["score"])
+    assert document["notes"][0] == "knowledge from the losses in the file"
 
 
 def test_similarities_below_minus_one_are_taken_as_minus_one_and_said(file, capsys):
     ratios = LOSSES.copy()
     ratios[0, 3] = ratios[3, 0] = 9.0
-    found = plan(capsys, file("ratios.csv", ratios), "--ratios", "--retention", "1")
-    assert found["notes"][1] == "1 pair of tasks with similarity below -1: taken as -1"
+    document = plan(capsys, file("ratios.csv", ratios), "--ratios", "--retention", "1")
+    assert document["notes"][1] == "1 pair of tasks with similarity below -1: taken as -1"
     assert main(["solve", file("ratios.csv", ratios), "--ratios", "--retention", "1"]) == 0
     assert "taken as -1" in capsys.readouterr().out
 

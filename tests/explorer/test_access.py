@@ -18,11 +18,11 @@ WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 375, "height": 740}
 
 def violations(page, where="html"):
     """What axe finds there, serious or critical, each with the first element that shows it."""
-    found = page.evaluate(f"{AXE.read_text()}; axe.run('{where}')")
+    outcome = page.evaluate(f"{AXE.read_text()}; axe.run('{where}')")
     return [
-        f"{one['id']}: {one['help']}: {one['nodes'][0]['html'][:150]}: {one['nodes'][0].get('failureSummary')}"
-        for one in found["violations"]
-        if one["impact"] in ("serious", "critical")
+        f"{rule['id']}: {rule['help']}: {rule['nodes'][0]['html'][:150]}: {rule['nodes'][0].get('failureSummary')}"
+        for rule in outcome["violations"]
+        if rule["impact"] in ("serious", "critical")
     ]
 
 

@@ -94,16 +94,16 @@ def test_bad_examples_are_told_why(client, query):
 
 
 def test_examples_are_the_librarys(client):
-    found = client.get("/api/example/chain?tasks=6&a=0.5").json()
-    np.testing.assert_array_equal(found["given"], chain(6, 0.5))
+    example = client.get("/api/example/chain?tasks=6&a=0.5").json()
+    np.testing.assert_array_equal(example["given"], chain(6, 0.5))
     assert len(client.get("/api/example/demo").json()["names"]) == 12
 
 
 def test_a_search_ends_with_the_librarys_plan(client):
     body = solve_body(chain(5, 0.7), rule="optimal", before=[[4, 0]], weights=[1, 2, 1, 1, 1], retention=1)
-    found = events(client.post("/api/solve", json=body))
-    assert set(found[0]) == {"key"}
-    plan = Plan.from_json(json.dumps(found[-1]["plan"]))
+    answers = events(client.post("/api/solve", json=body))
+    assert set(answers[0]) == {"key"}
+    plan = Plan.from_json(json.dumps(answers[-1]["plan"]))
     expected = solve(chain(5, 0.7), before=[("E", "A")], weights=[1, 2, 1, 1, 1], retention=1)
     assert plan.order == expected.order
     assert plan.error == expected.error
@@ -129,8 +129,8 @@ def test_a_search_keeps_groups(client):
     ],
 )
 def test_problems_of_a_search_are_its_last_line(client, more, said):
-    found = events(client.post("/api/solve", json=solve_body(chain(3, 0.5), **more)))
-    assert said in found[-1]["problem"]
+    answers = events(client.post("/api/solve", json=solve_body(chain(3, 0.5), **more)))
+    assert said in answers[-1]["problem"]
 
 
 def test_the_page_begins_with_the_retention_of_plain_networks(client):
@@ -157,9 +157,9 @@ def test_without_a_retention_the_learner_is_a_plain_network(client):
 
 def test_rules_are_ranked_by_their_own_orders(client):
     body = solve_body(chain(5, 0.7), retention=0.2, first=2)
-    found = client.post("/api/rules", json=body).json()
-    assert set(found) == set(RULES) - {"optimal", "random", "worst"}
-    for rule, order in found.items():
+    orders = client.post("/api/rules", json=body).json()
+    assert set(orders) == set(RULES) - {"optimal", "random", "worst"}
+    for rule, order in orders.items():
         assert order == list(solve(chain(5, 0.7), rule, retention=0.2, first=2).order)
     table = [[1, 0.9, 0.1], [0.2, 1, 0.3], [0.1, 0.5, 1]]  # the rule first-order needs a symmetric one
     assert "first-order" not in client.post("/api/rules", json=solve_body(table)).json()
@@ -169,8 +169,8 @@ def test_rules_are_ranked_by_their_own_orders(client):
 def test_rules_that_cannot_read_weights_are_scored_with_them(client):
     weights = [5.0, 1, 1, 1, 1]
     body = solve_body(chain(5, 0.7), rule="periphery-to-core", weights=weights, retention=1)
-    found = events(client.post("/api/solve", json=body))
-    plan = found[-1]["plan"]
+    answers = events(client.post("/api/solve", json=body))
+    plan = answers[-1]["plan"]
     assert plan["order"] == list(solve(chain(5, 0.7), "periphery-to-core", retention=1).order)
     assert plan["error"] == pytest.approx(final_error(chain(5, 0.7), plan["order"], weights=weights), rel=1e-12)
 

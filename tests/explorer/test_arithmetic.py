@@ -47,15 +47,15 @@ def test_errors_equal_the_librarys(call, size, seed):
     tasks = rng.permutation(size).tolist()
     learned, order = tasks[: size // 4], tasks[size // 4 :]
     weights = rng.uniform(0, 3, size).tolist()
-    found = call("recursion", "evaluate", C, order, learned=learned, weights=weights)
+    evaluation = call("recursion", "evaluate", C, order, learned=learned, weights=weights)
     path = error_path(C, tasks)[len(learned) :]
     close = {"rtol": 1e-9, "atol": 1e-13}
-    np.testing.assert_allclose(np.reshape(found["path"], path.shape), path, **close)
-    np.testing.assert_allclose(found["final"], task_errors(C, tasks), **close)
-    np.testing.assert_allclose(found["total"], path @ weights, **close)
-    np.testing.assert_allclose(found["value"], final_error(C, tasks, weights=weights), **close)
+    np.testing.assert_allclose(np.reshape(evaluation["path"], path.shape), path, **close)
+    np.testing.assert_allclose(evaluation["final"], task_errors(C, tasks), **close)
+    np.testing.assert_allclose(evaluation["total"], path @ weights, **close)
+    np.testing.assert_allclose(evaluation["value"], final_error(C, tasks, weights=weights), **close)
     seen = [sum(weights[t] * row[t] for t in tasks[: len(learned) + step]) for step, row in enumerate(path)]
-    np.testing.assert_allclose(found["seen"], seen, **close)
+    np.testing.assert_allclose(evaluation["seen"], seen, **close)
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 40])
@@ -68,17 +68,17 @@ def test_knowledge_equals_the_librarys(call, size, retention):
     learned, order = tasks[: size // 4], tasks[size // 4 :]
     weights = rng.uniform(0.1, 3, size)
     asked = {"retention": retention, "learned": learned, "weights": weights.tolist()}
-    found = call("recursion", "evaluate", C, order, **asked)
+    evaluation = call("recursion", "evaluate", C, order, **asked)
     path = knowledge_path(S, tasks, retention)[len(learned) :]
     close = {"rtol": 1e-9, "atol": 1e-12}
-    np.testing.assert_allclose(np.reshape(found["path"], path.shape), path, **close)
-    np.testing.assert_allclose(found["final"], path[-1], **close)
-    np.testing.assert_allclose(found["total"], path @ weights / weights.sum(), **close)
-    np.testing.assert_allclose(found["value"], final_score(S, tasks, retention, weights), **close)
+    np.testing.assert_allclose(np.reshape(evaluation["path"], path.shape), path, **close)
+    np.testing.assert_allclose(evaluation["final"], path[-1], **close)
+    np.testing.assert_allclose(evaluation["total"], path @ weights / weights.sum(), **close)
+    np.testing.assert_allclose(evaluation["value"], final_score(S, tasks, retention, weights), **close)
     by_then = [tasks[: len(learned) + step] for step in range(len(path))]
     seen = [np.average(row[t], weights=weights[t]) if t else 0 for row, t in zip(path, by_then, strict=True)]
-    np.testing.assert_allclose(found["seen"], seen, **close)
-    assert call("recursion", "finalCost", C, order, **asked) == pytest.approx(1 - found["value"], abs=1e-12)
+    np.testing.assert_allclose(evaluation["seen"], seen, **close)
+    assert call("recursion", "finalCost", C, order, **asked) == pytest.approx(1 - evaluation["value"], abs=1e-12)
 
 
 def test_unweighted_errors_too(call):
@@ -94,11 +94,11 @@ def test_unweighted_errors_too(call):
 def test_the_best_of_few_tasks_is_the_solvers(call, size, asked, said):
     C = random_correlation(size, seed=size)
     weights = np.random.default_rng(size).uniform(0.5, 2, size).tolist()
-    found = call("best", "bestOrder", C, weights=weights, **asked)
+    best = call("best", "bestOrder", C, weights=weights, **asked)
     plan = solve(C, weights=weights, retention=1, **said)
-    assert found["order"] == list(plan.order)
-    assert found["value"] == pytest.approx(plan.error, rel=1e-9, abs=1e-13)
-    assert found["proven"]
+    assert best["order"] == list(plan.order)
+    assert best["value"] == pytest.approx(plan.error, rel=1e-9, abs=1e-13)
+    assert best["proven"]
 
 
 def allowed(size, before=(), first=None, last=None):
@@ -115,26 +115,26 @@ def test_the_best_order_below_one_is_that_of_all_orders(call, retention, asked, 
     size = 5
     C = random_correlation(size, seed=4)
     weights = np.random.default_rng(4).uniform(0.5, 2, size)
-    found = call(module, f"{module}Order", C, weights=weights.tolist(), retention=retention, **asked)
+    answer = call(module, f"{module}Order", C, weights=weights.tolist(), retention=retention, **asked)
     S = knowledge_from_similarity(C)
     best = max(final_score(S, order, retention, weights) for order in allowed(size, **asked))
-    assert tuple(found["order"]) in allowed(size, **asked)
-    value = found["value"] if module == "best" else 1 - found["cost"]
-    assert value == pytest.approx(final_score(S, found["order"], retention, weights), rel=1e-12)
+    assert tuple(answer["order"]) in allowed(size, **asked)
+    value = answer["value"] if module == "best" else 1 - answer["cost"]
+    assert value == pytest.approx(final_score(S, answer["order"], retention, weights), rel=1e-12)
     assert value == pytest.approx(best, rel=1e-9)  # a beam of 120 keeps every beginning of five tasks
 
 
 def test_the_beam_obeys_the_constraints_and_knows_the_learned_tasks(call):
     C = random_correlation(30, seed=1)
     asked = {"learned": [3, 7], "first": 5, "last": 6, "before": [[10, 9], [9, 8]], "retention": 0.3}
-    found = call("best", "bestOrder", C, **asked)
-    order = found["order"]
+    best = call("best", "bestOrder", C, **asked)
+    order = best["order"]
     assert sorted([*order, 3, 7]) == list(range(30))
     assert (order[0], order[-1]) == (5, 6)
     assert order.index(10) < order.index(9) < order.index(8)
     S = knowledge_from_similarity(C)
-    assert found["value"] == pytest.approx(final_score(S, [3, 7, *order], 0.3), rel=1e-12)
-    assert not found["proven"]
+    assert best["value"] == pytest.approx(final_score(S, [3, 7, *order], 0.3), rel=1e-12)
+    assert not best["proven"]
     free = call("best", "bestOrder", C, retention=0.3)
     rng = np.random.default_rng(0)
     assert free["value"] > max(final_score(S, rng.permutation(30), 0.3) for _ in range(200))
@@ -170,22 +170,22 @@ def test_the_range_of_a_pair_is_that_of_correlation_matrices(call):
 def test_flips_are_where_the_solver_changes_its_mind(call):
     C = random_correlation(5, seed=11)
     low, high = call("phases", "pairRange", C, 0, 2)
-    found = call("phases", "listedPhases", C, 0, 2, low + 1e-6, high - 1e-6)
-    assert found[0]["low"] == low + 1e-6
-    assert found[-1]["high"] == high - 1e-6
-    assert len(found) > 1
+    phases = call("phases", "listedPhases", C, 0, 2, low + 1e-6, high - 1e-6)
+    assert phases[0]["low"] == low + 1e-6
+    assert phases[-1]["high"] == high - 1e-6
+    assert len(phases) > 1
 
     def best(value):
         moved = C.copy()
         moved[0, 2] = moved[2, 0] = value
         return solve(moved, retention=1), moved
 
-    for phase, after in itertools.pairwise(found):
+    for phase, after in itertools.pairwise(phases):
         assert phase["high"] == after["low"]
         plan, moved = best(phase["high"])
         for order in (phase["order"], after["order"]):  # both are best where they meet
             assert final_error(moved, order) == pytest.approx(plan.error, rel=1e-6, abs=1e-10)
-    for phase in found:
+    for phase in phases:
         plan, moved = best((phase["low"] + phase["high"]) / 2)
         assert final_error(moved, phase["order"]) == pytest.approx(plan.error, rel=1e-9, abs=1e-12)
 
@@ -195,7 +195,7 @@ def test_along_retention_the_best_order_is_the_best_of_all(call, seed):
     size = 5
     C = random_correlation(size, seed=seed)
     S = knowledge_from_similarity(C)
-    *found, last = call("phases", "retentionPhases", C)
+    *phases, last = call("phases", "retentionPhases", C)
 
     def score(order, d):
         return final_score(S, order, d)
@@ -203,13 +203,13 @@ def test_along_retention_the_best_order_is_the_best_of_all(call, seed):
     def best(d):
         return max(score(order, d) for order in itertools.permutations(range(size)))
 
-    assert len(found) > 1
-    assert found[0]["low"] == 0
-    for phase, after in itertools.pairwise(found):
+    assert len(phases) > 1
+    assert phases[0]["low"] == 0
+    for phase, after in itertools.pairwise(phases):
         assert phase["high"] == after["low"]
         for order in (phase["order"], after["order"]):  # both are best where they meet
             assert score(order, phase["high"]) == pytest.approx(best(phase["high"]), abs=1e-6)
-    for phase in found:
+    for phase in phases:
         middle = (phase["low"] + phase["high"]) / 2
         assert score(phase["order"], middle) == pytest.approx(best(middle), abs=1e-9)
     assert (last["low"], last["high"]) == (1, 1)
@@ -220,27 +220,27 @@ def test_along_retention_the_best_order_is_the_best_of_all(call, seed):
 def test_the_three_task_map_moves_with_retention(call, retention):
     resolution, rho = 21, 0.4
     C = np.array([[1, 0.3, rho], [0.3, 1, 0.2], [rho, 0.2, 1]])
-    found = call("threemap", "threeMap", C, resolution, retention=retention)
-    cells = np.reshape(found["cells"], (resolution, resolution))[::-1]
+    answer = call("threemap", "threeMap", C, resolution, retention=retention)
+    cells = np.reshape(answer["cells"], (resolution, resolution))[::-1]
     values = np.linspace(-1, 1, resolution)
     inside = 0
     for (row, b), (column, a) in itertools.product(enumerate(values), repeat=2):
         if cells[row, column] == 255:
             continue
         S = knowledge_from_similarity([[1, a, rho], [a, 1, b], [rho, b, 1]])
-        scores = [final_score(S, order, retention) for order in found["orders"]]
+        scores = [final_score(S, order, retention) for order in answer["orders"]]
         assert scores[cells[row, column]] == pytest.approx(max(scores), abs=1e-9)
         inside += 1
     assert inside > 100
-    assert not np.array_equal(found["cells"], call("threemap", "threeMap", C, resolution)["cells"])
+    assert not np.array_equal(answer["cells"], call("threemap", "threeMap", C, resolution)["cells"])
 
 
 def test_the_three_task_map_is_figure_2c(call):
     resolution, rho = 40, 0.4
     C = np.array([[1, 0.3, rho], [0.3, 1, 0.2], [rho, 0.2, 1]])
-    found = call("threemap", "threeMap", C, resolution)
-    assert [tuple(order) for order in found["orders"]] == list(fig2c.ORDERS)
-    cells = np.reshape(found["cells"], (resolution, resolution))[::-1]  # the page draws from the top
+    answer = call("threemap", "threeMap", C, resolution)
+    assert [tuple(order) for order in answer["orders"]] == list(fig2c.ORDERS)
+    cells = np.reshape(answer["cells"], (resolution, resolution))[::-1]  # the page draws from the top
     best = np.array(fig2c.run_batch(fig2c.specs(fig2c.Config(rho_ca=(rho,), resolution=resolution)))[0]["best"])
     inside = best > 0
     assert np.array_equal(cells == 255, ~inside)
@@ -250,10 +250,10 @@ def test_the_three_task_map_is_figure_2c(call):
 
 def test_random_orders_of_few_tasks_are_all_of_them(call):
     C = random_correlation(4, seed=2)
-    found = call("randomorders", "randomOrders", C)
-    assert len(found["values"]) == 24
-    assert found["values"][0] == pytest.approx(solve(C, retention=1).error, rel=1e-9)
-    assert found["values"][-1] == pytest.approx(solve(C, "worst", retention=1).error, rel=1e-9)
+    drawn = call("randomorders", "randomOrders", C)
+    assert len(drawn["values"]) == 24
+    assert drawn["values"][0] == pytest.approx(solve(C, retention=1).error, rel=1e-9)
+    assert drawn["values"][-1] == pytest.approx(solve(C, "worst", retention=1).error, rel=1e-9)
     S = knowledge_from_similarity(C)
     scores = sorted(final_score(S, order, 0.2) for order in itertools.permutations(range(4)))
     np.testing.assert_allclose(call("randomorders", "randomOrders", C, retention=0.2)["values"], scores, rtol=1e-12)
@@ -265,5 +265,5 @@ def test_random_orders_of_few_tasks_are_all_of_them(call):
 def test_the_comparison_can_fail(call):
     C = random_correlation(6, seed=0)
     table = checked_table(C)
-    found = call("recursion", "finalCost", table.similarity, [5, 4, 3, 2, 1, 0])
-    assert found != pytest.approx(final_error(C, range(6)), rel=1e-3)
+    cost = call("recursion", "finalCost", table.similarity, [5, 4, 3, 2, 1, 0])
+    assert cost != pytest.approx(final_error(C, range(6)), rel=1e-3)

@@ -165,15 +165,15 @@ def test_upload_of_a_matrix_that_needs_repair(open_page):
 
 
 def test_two_tabs_do_not_meet(load):
-    one, two = load("chain", 5), load("ring", 4)
-    face(one, 0).focus()
-    one.keyboard.press("Alt+End")
-    expect_order(one, [1, 2, 3, 4, 0])
-    expect_order(two, range(4))
-    two.click("#optimal")
-    one.click("#optimal")
-    expect(one.locator("#value")).to_have_text(shown(solve(chain(5, 0.7), retention=1).error))
-    expect(two.locator("#sentence")).to_contain_text("proven")
+    first, second = load("chain", 5), load("ring", 4)
+    face(first, 0).focus()
+    first.keyboard.press("Alt+End")
+    expect_order(first, [1, 2, 3, 4, 0])
+    expect_order(second, range(4))
+    second.click("#optimal")
+    first.click("#optimal")
+    expect(first.locator("#value")).to_have_text(shown(solve(chain(5, 0.7), retention=1).error))
+    expect(second.locator("#sentence")).to_contain_text("proven")
 
 
 def test_two_hundred_tasks(open_page):

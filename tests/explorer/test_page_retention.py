@@ -132,10 +132,10 @@ def test_the_phase_diagram_moves_with_the_slider(load):
     for retention in (0.1, 0.5, 0.8):
         slide(page, retention)
         expect(page.locator("#three-text")).to_contain_text(f"retention {retention:g}")
-        found = max(itertools.permutations(range(3)), key=lambda order: final_score(table, order, retention))
+        best_here = max(itertools.permutations(range(3)), key=lambda order: final_score(table, order, retention))
         expect(page.locator("#three-map")).to_have_attribute(
             "aria-label", f"Phase diagram: which order is best over two of the three similarities. "
-            f"Best here: {' → '.join('abc'[task] for task in found)}."
+            f"Best here: {' → '.join('abc'[task] for task in best_here)}."
         )  # fmt: skip
 
 

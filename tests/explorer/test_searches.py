@@ -60,11 +60,11 @@ def test_a_closed_tab_stops_its_search(server, client):
 
 
 def test_a_stopped_search_gives_the_best_it_has(server, client):
-    found = []
+    answers = []
 
     def run():
         body = {"similarity": hard(40).tolist(), "retention": 1, "rule": "optimal", "seconds": 600}
-        found.extend(events(client.post("/api/solve", json=body)))
+        answers.extend(events(client.post("/api/solve", json=body)))
 
     thread = threading.Thread(target=run)
     thread.start()
@@ -73,7 +73,7 @@ def test_a_stopped_search_gives_the_best_it_has(server, client):
     (key,) = server.searches._running
     assert client.post(f"/api/stop/{key}").json() == {"stopped": True}
     thread.join(timeout=240)
-    plan = found[-1]["plan"]
+    plan = answers[-1]["plan"]
     assert sorted(plan["order"]) == list(range(40))
     assert any(note.startswith("stopped by request") for note in plan["notes"])
 

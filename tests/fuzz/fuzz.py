@@ -97,7 +97,7 @@ def main() -> int:
 
 
 def _long_run(reader: Reader, inputs: int, seed: int, keep: Path) -> int:
-    rng, count, found = Random(f"{reader.name} {seed}"), {"taken": 0, "refused": 0}, {}
+    rng, count, failures = Random(f"{reader.name} {seed}"), {"taken": 0, "refused": 0}, {}
     start, number = time.monotonic(), max(inputs // reader.cost, 1)
     for _ in range(number):
         with tempfile.TemporaryDirectory() as name:
@@ -108,18 +108,18 @@ def _long_run(reader: Reader, inputs: int, seed: int, keep: Path) -> int:
                 last = traceback.extract_tb(problem.__traceback__)[-1]
                 where = f"{Path(last.filename).name}:{last.lineno}"
                 key = f"{type(problem).__name__}: {one_line(str(problem))[:100]} ({where})"
-                found[key] = found.get(key, 0) + 1
-                if found[key] == 1:
+                failures[key] = failures.get(key, 0) + 1
+                if failures[key] == 1:
                     keep.mkdir(exist_ok=True)
-                    place = keep / f"{reader.name.replace(' ', '-').replace('/', '-')}-{len(found)}"
+                    place = keep / f"{reader.name.replace(' ', '-').replace('/', '-')}-{len(failures)}"
                     shutil.copy(path, f"{place}{reader.ending}")
                     Path(f"{place}.txt").write_text("".join(traceback.format_exception(problem)))
     spent, peak = time.monotonic() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    bad = sum(found.values())
+    bad = sum(failures.values())
     sys.stdout.write(
         f"{reader.name:24} {number:7} {count['taken']:7} {count['refused']:8} {bad:4} {spent:6.1f} {peak:8.0f}\n"
     )
-    for key, times in found.items():
+    for key, times in failures.items():
         sys.stdout.write(f"    {times} x {key}\n")
     sys.stdout.flush()
     return bad

@@ -75,24 +75,24 @@ def _word(data: bytes, rng: Random) -> bytes:
 
 def _number(data: bytes, rng: Random) -> bytes:
     """Another number, or no number, where one stood."""
-    found = list(NUMBER.finditer(data[:100_000]))
-    if not found:
+    numbers = list(NUMBER.finditer(data[:100_000]))
+    if not numbers:
         return _word(data, rng)
-    place = rng.choice(found)
+    place = rng.choice(numbers)
     return data[: place.start()] + rng.choice(WORDS) + data[place.end() :]
 
 
 def _line(data: bytes, rng: Random) -> bytes:
     """Two lines trade places, or one is lost or doubled."""
     lines = data.split(b"\n")
-    one, other = rng.randrange(len(lines)), rng.randrange(len(lines))
+    first, second = rng.randrange(len(lines)), rng.randrange(len(lines))
     way = rng.randrange(3)
     if way == 0:
-        lines[one], lines[other] = lines[other], lines[one]
+        lines[first], lines[second] = lines[second], lines[first]
     elif way == 1:
-        del lines[one]
+        del lines[first]
     else:
-        lines.insert(one, lines[other])
+        lines.insert(first, lines[second])
     return b"\n".join(lines)
 
 
@@ -223,11 +223,11 @@ def odd_store(data: bytes, rng: Random) -> bytes:
             else:
                 table, column = rng.choice(
                     [
-                        ("results", one)
-                        for one in ("kind", "params", "result", "result", "seconds", "device", "finished")
+                        ("results", field)
+                        for field in ("kind", "params", "result", "result", "seconds", "device", "finished")
                     ]
-                    + [("failures", one) for one in ("params", "error")]
-                    + [("requests", one) for one in ("config", "digests", "name")]
+                    + [("failures", field) for field in ("params", "error")]
+                    + [("requests", field) for field in ("config", "digests", "name")]
                 )
                 digest, old = rng.choice(db.execute(f"select rowid_, {column} from {_numbered(table)}").fetchall())
                 new: Any = rng.choice((b"\xff\xfe", "", 7, -1.5, "x", 10**18))

@@ -137,8 +137,8 @@ def run_config(path: Path) -> object:
     from taskorder.runs.settings import read_config
     from taskorder.runs.specs import RunSpecs
 
-    found = RunSpecs(read_config(path))
-    return len(found), [spec.digest for spec in itertools.islice(found, 5)]
+    all_specs = RunSpecs(read_config(path))
+    return len(all_specs), [spec.digest for spec in itertools.islice(all_specs, 5)]
 
 
 def pilot_spec(path: Path) -> object:
@@ -269,8 +269,8 @@ def asked(path: Path, *, what: str) -> object:
         body = made.parse(data)
         if what == "report":
             return made.report_of(body, lambda *_: True)
-        found = made.plan_by_rule(body) if what == "solve" else made.plan_of_order(body)
-        return found.to_json()
+        plan = made.plan_by_rule(body) if what == "solve" else made.plan_of_order(body)
+        return plan.to_json()
     except (TypeError, OverflowError) as problem:  # answered with 400, too
         raise ValueError(f"`request` must have the right types, got: {problem}.") from None
 

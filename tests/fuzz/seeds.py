@@ -43,8 +43,8 @@ def text_tables() -> list[bytes]:
 
 @cache
 def json_tables() -> list[bytes]:
-    named = {one: dict(zip(NAMES, row, strict=True)) for one, row in zip(NAMES, TABLE, strict=True)}
-    return [json.dumps(one).encode() for one in (TABLE, {"names": NAMES, "similarity": TABLE}, named)]
+    named = {name: dict(zip(NAMES, row, strict=True)) for name, row in zip(NAMES, TABLE, strict=True)}
+    return [json.dumps(document).encode() for document in (TABLE, {"names": NAMES, "similarity": TABLE}, named)]
 
 
 @cache
@@ -137,7 +137,7 @@ def results() -> list[bytes]:
 
 @cache
 def packed_results() -> list[bytes]:
-    return [gzip.compress(one) for one in results()]
+    return [gzip.compress(text) for text in results()]
 
 
 @cache
@@ -159,7 +159,7 @@ def idx_images() -> list[bytes]:
 
 @cache
 def packed_idx() -> list[bytes]:
-    return [gzip.compress(one) for one in idx_images()]
+    return [gzip.compress(packed) for packed in idx_images()]
 
 
 @cache
@@ -285,4 +285,4 @@ def solve_bodies() -> list[bytes]:
     asked = {"similarity": TABLE, "names": NAMES, "order": [0, 1, 2], "rule": "optimal", "seconds": 1, "seed": 0}
     more = {"before": [["cats", "dogs"]], "first": "cats", "weights": [1, 2, 1], "learned": []}
     by_hand = {"similarity": TABLE, "rule": "max-path", "order": [2, 0, 1], "source": "x", "learned": None}
-    return [json.dumps(one).encode() for one in (asked, {**asked, **more}, by_hand)]
+    return [json.dumps(request).encode() for request in (asked, {**asked, **more}, by_hand)]

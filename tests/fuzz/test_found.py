@@ -186,7 +186,7 @@ def damaged_store(path: Path, change) -> Path:
     """A store in which the result of one run was changed."""
     path.write_bytes(readers.stores()[0])
     with Store(path) as store:
-        entry = min(store.entries(), key=lambda one: (one.params["set"], one.params["seed"]))
+        entry = min(store.entries(), key=lambda each: (each.params["set"], each.params["seed"]))
         result = store.result(entry.digest)
         change(result)
         spec = RunSpec(entry.kind, entry.params)

@@ -55,7 +55,7 @@ def test_a_command_gets_the_question_and_its_answer_counts(tmp_path):
         "print(json.dumps({'loss': 0.1 * len(q['train']) + q['seed'], 'chance': 3.0, 'accuracy': 0.5}))\n"
     )
     learner = CommandLearner([sys.executable, str(script)])
-    ((first,), (second,)) = (list(found.values()) for found in learn_orders(learner, SPORTS[:2], [(1,)], (0, 2)))
+    ((first,), (second,)) = (list(scores.values()) for scores in learn_orders(learner, SPORTS[:2], [(1,)], (0, 2)))
     assert [score.loss for score in first] == [0.1, 0.1]
     assert [score.loss for score in second] == [2.1, 2.1]
     assert "answer.py" in learner.describe()

@@ -120,9 +120,9 @@ def test_copies_are_independent(learner, digits):
 def test_the_shuffled_loss_is_the_mean_over_shuffles(learner, digits):
     model = after(learner, [digits[0]])
     drawn = [learner.loss(model, digits[2].shuffled(seed)) for seed in range(60)]
-    found = score(learner, model, digits[2])
-    assert found.chance == pytest.approx(np.mean(drawn), abs=5 * np.std(drawn) / 60**0.5)
-    assert found.examples.mean(axis=1).tolist() == list(found[:3])
+    measured = score(learner, model, digits[2])
+    assert measured.chance == pytest.approx(np.mean(drawn), abs=5 * np.std(drawn) / 60**0.5)
+    assert measured.examples.mean(axis=1).tolist() == list(measured[:3])
 
 
 def test_data_and_random_states_are_left_alone(learner, digits):

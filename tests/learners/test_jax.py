@@ -33,10 +33,10 @@ def test_many_at_once_equal_one_by_one(digits):
     fast = learn_orders(learner, tasks, orders, (0, 7))
     slow = learn_orders(Plain(learner), tasks, orders, (0, 7))
     assert len(fast[0]) == 15
-    for one, other in zip(fast, slow, strict=True):
-        assert one.keys() == other.keys()
-        for prefix in one:
-            ours, theirs = ([score[:3] for score in scores[prefix]] for scores in (one, other))
+    for batched, single in zip(fast, slow, strict=True):
+        assert batched.keys() == single.keys()
+        for prefix in batched:
+            ours, theirs = ([score[:3] for score in scores[prefix]] for scores in (batched, single))
             np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=1e-5)
 
 
@@ -60,8 +60,8 @@ def test_similarity_agrees_with_the_engine(digits):
         n = len(whole) // len(tasks)
         rows = [np.arange(n) + n * place for place in range(len(tasks))]
         pools.append(make_pool(whole, rows, [getattr(task, labels) for task in tasks]))
-    (found,) = transfer_tables(NET, pools[0], [single_tasks(range(4), 2)], {"test": pools[1]}, recipe=recipe)
-    measured = found["test"]
+    (tables,) = transfer_tables(NET, pools[0], [single_tasks(range(4), 2)], {"test": pools[1]}, recipe=recipe)
+    measured = tables["test"]
     np.testing.assert_allclose(table.losses[0], measured["loss"], rtol=2e-3)
     wanted = similarity_from_loss_ratios(loss_ratios(measured["loss"], measured["chance"]))
     np.testing.assert_allclose(table.similarity(), wanted, atol=2e-3)

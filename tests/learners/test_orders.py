@@ -86,8 +86,8 @@ class Stateless:
 
 
 def test_none_may_be_a_model():
-    (found,) = learn_orders(Stateless(), TASKS, [(0, 1)])
-    assert found[0, 1][2].loss == 0.5
+    (scores,) = learn_orders(Stateless(), TASKS, [(0, 1)])
+    assert scores[0, 1][2].loss == 0.5
 
 
 def test_shared_beginnings_are_learned_once():
@@ -101,19 +101,19 @@ def test_shared_beginnings_are_learned_once():
 
 def test_repeated_visits_and_a_model_to_start_from():
     learner, mine = Diary(), ["mine"]
-    (found,) = learn_orders(learner, TASKS, [(0, 1, 0)], start=mine)
+    (scores,) = learn_orders(learner, TASKS, [(0, 1, 0)], start=mine)
     assert learner.fits == ["mine a", "mine a b", "mine a b a"]
     assert mine == ["mine"]
-    assert list(found) == [(0,), (0, 1), (0, 1, 0)]
+    assert list(scores) == [(0,), (0, 1), (0, 1, 0)]
     with Store() as store, pytest.raises(ValueError, match="`store` must be left out"):
         learn_orders(learner, TASKS, [(0,)], start=mine, store=store)
 
 
 def test_an_order_may_be_longer_than_python_calls_are_deep():
     way = tuple(np.arange(1200) % len(TASKS))
-    (found,) = learn_orders(Stateless(), TASKS, [way])
-    assert len(found) == 1200
-    assert found[way][0].loss == 0.5
+    (scores,) = learn_orders(Stateless(), TASKS, [way])
+    assert len(scores) == 1200
+    assert scores[way][0].loss == 0.5
 
 
 def test_a_learner_that_raises_is_named_and_the_rest_is_kept(tmp_path):
@@ -200,5 +200,5 @@ def test_chance_by_shuffles_where_only_losses_are_known():
         def loss(self, model, task):
             return float((task.measured[1] == 0).mean())
 
-    (found,) = learn_orders(Constant(), TASKS, [(0,)])
-    assert found[0,][1] == Score(0.5, 0.5, None)
+    (scores,) = learn_orders(Constant(), TASKS, [(0,)])
+    assert scores[0,][1] == Score(0.5, 0.5, None)

@@ -22,8 +22,8 @@ def test_without_probabilities_the_loss_is_the_share_of_errors(digits):
     learner = SklearnLearner(Perceptron())
     model = learner.fit(learner.make(0), digits[0])
     for task in digits:
-        found = score(learner, model, task)
-        assert found.loss == pytest.approx(1 - found.accuracy)
+        measured = score(learner, model, task)
+        assert measured.loss == pytest.approx(1 - measured.accuracy)
     assert "no probabilities" in learner.note
     assert SklearnLearner(SGDClassifier(loss="log_loss")).note == ""
 

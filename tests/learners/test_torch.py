@@ -69,8 +69,8 @@ def test_what_is_no_module_is_refused():
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 def test_a_gpu_gives_about_what_the_processor_gives(digits):
-    found = []
+    losses = []
     for device in ("cpu", "cuda"):
         learner = TorchLearner(module, adam, epochs=3, device=device)
-        found.append(learner.loss(learner.fit(learner.make(0), digits[0]), digits[0]))
-    assert found[0] == pytest.approx(found[1], rel=0.05)
+        losses.append(learner.loss(learner.fit(learner.make(0), digits[0]), digits[0]))
+    assert losses[0] == pytest.approx(losses[1], rel=0.05)

@@ -43,15 +43,15 @@ def test_the_state_of_every_partial_order_is_that_of_plain_evaluation(options, w
         run.step(at)
         shared += len(np.unique(run.beam.key[: run.count])) < run.count
         assert len({tuple(order[: at + 1]) for order in run.beam.order[: run.count].tolist()}) == run.count
-        for one in range(run.count):
-            e, r, h, x, bound, left = plain_bound(problem, run.beam.order[one, : at + 1], run.lam)
+        for row in range(run.count):
+            e, r, h, x, bound, left = plain_bound(problem, run.beam.order[row, : at + 1], run.lam)
             slots = [run.ids[: run.m].tolist().index(j) for j in left]
-            assert not run.beam.shut[one, slots].any()
-            assert run.beam.shut[one, : run.m].sum() == run.m - len(slots)
-            assert run.beam.e[one] == pytest.approx(e, rel=1e-9)
-            assert run.beam.bound[one] == pytest.approx(bound, rel=1e-7)
+            assert not run.beam.shut[row, slots].any()
+            assert run.beam.shut[row, : run.m].sum() == run.m - len(slots)
+            assert run.beam.e[row] == pytest.approx(e, rel=1e-9)
+            assert run.beam.bound[row] == pytest.approx(bound, rel=1e-7)
             for mine, plain in ((run.beam.r, r), (run.beam.h, h), (run.beam.x, x)):
-                np.testing.assert_allclose(mine[one][:, slots], plain, rtol=1e-6, atol=1e-8)
+                np.testing.assert_allclose(mine[row][:, slots], plain, rtol=1e-6, atol=1e-8)
     assert shared or width == 1  # some partial orders have the same visits, and share their inverse
 
 

@@ -24,8 +24,8 @@ def row(make_correlation, size, seed):
 def least(K, b, a=None, value=0.0):
     """The least of v K v - 2 b v, where a.v = value if there is an `a`."""
     v = np.linalg.solve(K, b)
-    found = -b @ v
-    return found if a is None else found + (value - a @ v) ** 2 / (a @ np.linalg.solve(K, a))
+    free = -b @ v
+    return free if a is None else free + (value - a @ v) ** 2 / (a @ np.linalg.solve(K, a))
 
 
 def solved(r, h, C, G, lam, steps=0):

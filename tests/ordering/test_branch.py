@@ -53,8 +53,8 @@ def searched(problem, start, limit):
         batch = [heapq.heappop(pool) for _ in range(min(3, len(pool)))]
         floors, nodes = np.array([low for low, _ in batch]), np.frombuffer(b"".join(node for _, node in batch), np.int8)
         before = best
-        best, found, left, bounds = branched(problem, nodes.reshape(len(batch), -1), floors, best, limit, 2, 2 * limit)
-        order = found if best < before else order
+        best, leaf, left, bounds = branched(problem, nodes.reshape(len(batch), -1), floors, best, limit, 2, 2 * limit)
+        order = leaf if best < before else order
         for low, row in zip(bounds.tolist(), left, strict=True):
             heapq.heappush(pool, (low, row.tobytes()))
     return best, order

@@ -28,11 +28,11 @@ def test_pairwise_refuses_what_would_take_too_long():
 
 
 def test_path_rules_have_both_directions_the_better_one_first():
-    found = similarity_orders(chain(5, 0.7))
+    orders = similarity_orders(chain(5, 0.7))
     for rule in ("max-path", "min-path"):
-        chosen, other = found[rule]
+        chosen, other = orders[rule]
         assert chosen == other[::-1] == solve(chain(5, 0.7), rule, retention=1).order
-    assert found["optimal"] == (solve(chain(5, 0.7), retention=1).order,)
+    assert orders["optimal"] == (solve(chain(5, 0.7), retention=1).order,)
 
 
 def test_estimates_below_minus_one_are_taken_as_minus_one():
@@ -47,10 +47,10 @@ def test_curvature_paths_are_the_extremes_of_all_paths():
     def length(order):
         return -sum(both[a, b] for a, b in itertools.pairwise(order))
 
-    found = curvature_orders(table)
+    orders = curvature_orders(table)
     lengths = [length(order) for order in itertools.permutations(range(5))]
-    assert length(found["curvature-max-path"][0]) == pytest.approx(max(lengths))
-    assert length(found["curvature-min-path"][1]) == pytest.approx(min(lengths))
+    assert length(orders["curvature-max-path"][0]) == pytest.approx(max(lengths))
+    assert length(orders["curvature-min-path"][1]) == pytest.approx(min(lengths))
 
 
 def test_the_order_of_the_law_is_the_best_of_all():
@@ -60,8 +60,8 @@ def test_the_order_of_the_law_is_the_best_of_all():
         S = rng.uniform(-0.4, 0.9, (5, 5))
         for retention in (0.0, 0.13, 0.5):
             values = knowledge_after(S, orders, np.full(5, retention)).sum(axis=1)
-            found = np.array([table_orders(S, retention)["law"]])
-            assert knowledge_after(S, found, np.full(5, retention)).sum() == pytest.approx(values.max())
+            order = np.array([table_orders(S, retention)["law"]])
+            assert knowledge_after(S, order, np.full(5, retention)).sum() == pytest.approx(values.max())
     assert table_orders(S)["row-sums"] == tuple(np.argsort(S.sum(axis=1)).tolist())
 
 
@@ -69,5 +69,5 @@ def test_orders_of_a_table_do_not_depend_on_the_names_of_tasks():
     S = np.random.default_rng(1).uniform(-0.2, 0.8, (30, 30))
     mixed = np.random.default_rng(2).permutation(30)
     for rule, order in table_orders(S[np.ix_(mixed, mixed)]).items():
-        values = [final_score(S, one, PLAIN_RETENTION) for one in (mixed[list(order)], table_orders(S)[rule])]
+        values = [final_score(S, way, PLAIN_RETENTION) for way in (mixed[list(order)], table_orders(S)[rule])]
         assert values[0] == pytest.approx(values[1], rel=1e-9)

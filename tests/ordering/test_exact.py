@@ -227,11 +227,11 @@ def test_a_long_proof_keeps_the_better_of_its_order_and_what_searches_find(monke
     monkeypatch.setattr("taskorder.ordering.exact.PATIENCE", -1.0)
     monkeypatch.setattr("taskorder.ordering.exact.POLISHED", 17)
     monkeypatch.setattr("taskorder.ordering.exact.MIN_SLICE", 1)
-    found = prove(problem, bad if late else good, Clock(60), max_nodes=1, seed=5)
+    proof = prove(problem, bad if late else good, Clock(60), max_nodes=1, seed=5)
     assert sorted(asked) == [(5, EFFORT), (6, EFFORT)]
     assert problem.error(good) < problem.error(bad)
-    assert not found.complete
-    assert found.error == pytest.approx(problem.error(good), rel=1e-9)
+    assert not proof.complete
+    assert proof.error == pytest.approx(problem.error(good), rel=1e-9)
 
 
 @pytest.mark.parametrize("near", [True, False], ids=["near", "far"])

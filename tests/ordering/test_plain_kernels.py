@@ -43,8 +43,8 @@ def test_kernels_stay_within_their_arrays_and_mean_the_same_as_plain_python():
         for off in "01"
     )
     assert len(plain) == 14
-    for one, other in zip(compiled, plain, strict=True):
-        assert one[0] == other[0]
-        assert one[1:3] == pytest.approx(other[1:3], rel=1e-9)
-        assert abs(one[3] - other[3]) <= 0.1 * other[3]
-    assert all(one[3] > 1 for one in plain)
+    for ours, theirs in zip(compiled, plain, strict=True):
+        assert ours[0] == theirs[0]
+        assert ours[1:3] == pytest.approx(theirs[1:3], rel=1e-9)
+        assert abs(ours[3] - theirs[3]) <= 0.1 * theirs[3]
+    assert all(outcome[3] > 1 for outcome in plain)

@@ -103,14 +103,14 @@ def test_gives_an_allowed_order_twice_the_same_and_leaves_its_input_alone(option
 
 @pytest.mark.parametrize("options", KINDS.values(), ids=KINDS)
 def test_finds_the_best_of_all_orders_of_seven(options):
-    found = []
+    hits = []
     for seed in range(6):
         problem = make(seed, 7, **options)
         best, error = best_of_all(problem), problem.error(run(problem, seed=seed))
         scale = abs(best) + 1e-9 * abs(problem.e)
         assert error >= best - 1e-9 * scale
-        found.append(error <= best + 1e-9 * scale)
-    assert sum(found) >= 5
+        hits.append(error <= best + 1e-9 * scale)
+    assert sum(hits) >= 5
 
 
 @pytest.mark.parametrize("n", [0, 1, 2])
@@ -237,12 +237,12 @@ def test_a_crossed_order_is_allowed_and_copies_a_whole_group(seed):
     rng = np.random.default_rng(seed)
     rank = rng.permutation(9)
     precedes = closure([(a, b) for a in range(9) for b in range(9) if rank[a] < rank[b] and rng.random() < 0.2], 9)
-    one, two = lexicographic_order(precedes), np.argsort(rank)
-    child = crossed(one, np.argsort(one), np.argsort(two), rng.permutation(9)[:4], precedes)
+    first, second = lexicographic_order(precedes), np.argsort(rank)
+    child = crossed(first, np.argsort(first), np.argsort(second), rng.permutation(9)[:4], precedes)
     assert sorted(child) == list(range(9))
     assert allowed(child, precedes)
-    whole = crossed(one, np.argsort(one), np.argsort(two), np.arange(9), precedes)
-    np.testing.assert_array_equal(whole, two)
+    whole = crossed(first, np.argsort(first), np.argsort(second), np.arange(9), precedes)
+    np.testing.assert_array_equal(whole, second)
 
 
 @pytest.mark.slow("time")
@@ -259,5 +259,5 @@ def test_keeps_the_time_limit_with_a_thousand_visits():
 
 def test_is_no_worse_than_the_greedy_rule_when_cut_short():
     problem = make(0, 600, rank=200)
-    found = run(problem, limit=2.0)  # enough for the greedy rule, which begins after 0.1 s on a free machine
-    assert problem.error(found) <= problem.error(greedy(problem)) * (1 + 1e-9)
+    order = run(problem, limit=2.0)  # enough for the greedy rule, which begins after 0.1 s on a free machine
+    assert problem.error(order) <= problem.error(greedy(problem)) * (1 + 1e-9)

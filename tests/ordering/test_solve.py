@@ -49,11 +49,11 @@ def keeps(order, learned=(), before=(), first=None, last=None, **others):
 def test_the_unit_of_the_weights_does_not_matter(rule, factor):
     similarity, output = correlation(9, 1), correlation(9, 2, 3)
     weights = np.random.default_rng(0).uniform(0.5, 2, 9)
-    one = solve(similarity, rule, weights=weights, output=output, before=[(3, 0)], retention=1)
-    two = solve(similarity, rule, weights=factor * weights, output=output, before=[(3, 0)], retention=1)
-    assert one.order == two.order
-    assert two.error == pytest.approx(factor * one.error, rel=1e-9)
-    assert keeps(two.order, before=[(3, 0)])
+    plain = solve(similarity, rule, weights=weights, output=output, before=[(3, 0)], retention=1)
+    scaled = solve(similarity, rule, weights=factor * weights, output=output, before=[(3, 0)], retention=1)
+    assert plain.order == scaled.order
+    assert scaled.error == pytest.approx(factor * plain.error, rel=1e-9)
+    assert keeps(scaled.order, before=[(3, 0)])
     assert compare(chain(6, 0.8), weights=np.full(6, factor), retention=1).verdict.startswith("Order matters here")
 
 
@@ -97,19 +97,19 @@ def test_every_rule_obeys_or_refuses(question, rule):
 def test_rules_keep_the_contract(rule, size):
     similarity = correlation(size, 7)
     before = similarity.copy()
-    one, two = solve(similarity, rule, seed=3, retention=1), solve(similarity, rule, seed=3, retention=1)
-    assert sorted(one.order) == list(range(size))
-    assert one.order == two.order
-    assert one.error == two.error
-    assert one.error == pytest.approx(final_error(similarity, one.order), rel=1e-12, abs=1e-15)
-    assert sum(one.task_errors) == pytest.approx(one.error, abs=1e-12)
-    assert np.array(one.error_path).shape == (size + 1, size)
-    assert one.error_path[0] == (1.0,) * size
-    assert one.error_path[-1] == one.task_errors
+    plan, again = solve(similarity, rule, seed=3, retention=1), solve(similarity, rule, seed=3, retention=1)
+    assert sorted(plan.order) == list(range(size))
+    assert plan.order == again.order
+    assert plan.error == again.error
+    assert plan.error == pytest.approx(final_error(similarity, plan.order), rel=1e-12, abs=1e-15)
+    assert sum(plan.task_errors) == pytest.approx(plan.error, abs=1e-12)
+    assert np.array(plan.error_path).shape == (size + 1, size)
+    assert plan.error_path[0] == (1.0,) * size
+    assert plan.error_path[-1] == plan.task_errors
     assert (similarity == before).all()
-    assert one.proven == (rule in ("optimal", "worst"))
-    assert one.version == taskorder.__version__
-    assert one.rule in one.summary()
+    assert plan.proven == (rule in ("optimal", "worst"))
+    assert plan.version == taskorder.__version__
+    assert plan.rule in plan.summary()
 
 
 @settings(max_examples=25)

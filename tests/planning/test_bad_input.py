@@ -96,6 +96,6 @@ def test_a_learner_that_fails_on_the_third_fit_is_named_and_can_go_on(tmp_path, 
     with pytest.raises(LearnerError, match=r"learning 'turn \d'( after 'turn \d')?, seed 0, fit 3 of 9"):
         plan(tasks, broken, **options)
     counts = []
-    found = plan(tasks, broken, **options, report=lambda done, total: counts.append((done, total)))
+    resumed = plan(tasks, broken, **options, report=lambda done, total: counts.append((done, total)))
     assert counts[-1][0] == counts[-1][1] <= 9
-    assert found.order == plan(tasks, learner(), pilot=0.5, seeds=1, draws=5).order
+    assert resumed.order == plan(tasks, learner(), pilot=0.5, seeds=1, draws=5).order

@@ -45,42 +45,42 @@ CONSTRAINTS = [
 @pytest.mark.parametrize("constraints", CONSTRAINTS)
 @pytest.mark.parametrize("rule", EVERY)
 def test_every_rule_keeps_what_was_asked(rule, constraints):
-    found = plan(names(), black_box(chain(5, 0.6), noise=0.1), rule=rule, seeds=2, draws=5, **constraints)
+    chosen = plan(names(), black_box(chain(5, 0.6), noise=0.1), rule=rule, seeds=2, draws=5, **constraints)
     allowed = [order for order in itertools.permutations(range(5)) if keeps(order, **constraints)]
-    assert found.order in allowed
-    assert {one.order for one in found.alternatives} <= set(allowed)
-    assert set(found.confidence.as_good) <= set(allowed)
-    assert found.confidence.num_orders == len(allowed)
-    assert [tuple(pair) for pair in found.options["before"]] == constraints.get("before", [])
-    assert (found.options["first"], found.options["last"]) == (constraints.get("first"), constraints.get("last"))
-    assert Plan.from_json(found.to_json()) == found
+    assert chosen.order in allowed
+    assert {alternative.order for alternative in chosen.alternatives} <= set(allowed)
+    assert set(chosen.confidence.as_good) <= set(allowed)
+    assert chosen.confidence.num_orders == len(allowed)
+    assert [tuple(pair) for pair in chosen.options["before"]] == constraints.get("before", [])
+    assert (chosen.options["first"], chosen.options["last"]) == (constraints.get("first"), constraints.get("last"))
+    assert Plan.from_json(chosen.to_json()) == chosen
 
 
 @pytest.mark.parametrize("rule", EVERY)
 def test_constraints_hold_after_tasks_already_learned(rule):
     constraints = {"before": [("B", "A"), ("D", "C")], "last": "C"}
-    found = plan(names(), black_box(chain(5, 0.6)), rule=rule, seeds=1, draws=5, learned=["B"], **constraints)
-    assert sorted(found.order) == [0, 2, 3, 4]
-    assert keeps(found.order, **constraints)
-    assert found.regret >= 0
+    chosen = plan(names(), black_box(chain(5, 0.6)), rule=rule, seeds=1, draws=5, learned=["B"], **constraints)
+    assert sorted(chosen.order) == [0, 2, 3, 4]
+    assert keeps(chosen.order, **constraints)
+    assert chosen.regret >= 0
 
 
 @pytest.mark.parametrize(("count", "budget"), [(5, 5), (5, 25), (7, 49), (9, 40), (9, 100)])
 def test_the_law_keeps_them_whatever_the_budget(count, budget):
     constraints = {"before": [("A", "B"), ("C", "B"), ("B", "E")], "first": "D", "groups": [["C", "A"]]}
-    found = run_pilot(
+    result = run_pilot(
         names(count), black_box(chain(count, 0.6), noise=0.05), draws=5, seeds=1, budget=budget, **constraints
     )
-    assert keeps(found.plan.order, **constraints)
-    assert all(keeps(order, **constraints) for order in found.plan.confidence.as_good)
+    assert keeps(result.plan.order, **constraints)
+    assert all(keeps(order, **constraints) for order in result.plan.confidence.as_good)
 
 
 def test_the_best_allowed_order_is_chosen():
     S, d = transfer_table(random_table(5), 0.5), 0.2
     constraints = {"before": [("E", "A")], "last": "B"}
-    found = plan(names(), retaining(S, d), seeds=1, draws=0, **constraints)
+    chosen = plan(names(), retaining(S, d), seeds=1, draws=0, **constraints)
     allowed = [order for order in itertools.permutations(range(5)) if keeps(order, **constraints)]
-    assert final_score(S, found.order, d) == pytest.approx(max(final_score(S, order, d) for order in allowed))
+    assert final_score(S, chosen.order, d) == pytest.approx(max(final_score(S, order, d) for order in allowed))
 
 
 @pytest.mark.parametrize("constraints", [{}, {"before": [("A", "B"), ("C", "B")], "last": "F"}, {"first": "B"}])
@@ -93,9 +93,9 @@ def test_the_search_from_the_end_finds_what_a_list_of_all_orders_has(constraints
         listed = best_order(law, checked)
         with monkeypatch.context() as patch:
             patch.setattr("taskorder.planning.choice.LISTED", 0)
-            found = best_order(law, checked)
-        assert checked.allows(found)
-        assert law.score(np.array([found]))[0] == pytest.approx(law.score(np.array([listed]))[0])
+            order = best_order(law, checked)
+        assert checked.allows(order)
+        assert law.score(np.array([order]))[0] == pytest.approx(law.score(np.array([listed]))[0])
 
 
 def test_equal_weights_change_nothing():
@@ -113,14 +113,14 @@ def test_equal_weights_change_nothing():
 def test_weights_enter_the_prediction(rule):
     S, d = transfer_table(random_table(5), 0.5), 0.2
     weights = np.array([1.0, 1.0, 4.0, 1.0, 0.0])
-    found = plan(names(), retaining(S, d), rule=rule, seeds=1, draws=5, weights={"C": 4, "E": 0})
-    assert found.prediction.mean == pytest.approx(final_score(S, found.order, d, weights))
-    assert found.options["weights"] == weights.tolist()
-    for one in found.alternatives:
-        assert one.expected == pytest.approx(final_score(S, one.order, d, weights))
+    chosen = plan(names(), retaining(S, d), rule=rule, seeds=1, draws=5, weights={"C": 4, "E": 0})
+    assert chosen.prediction.mean == pytest.approx(final_score(S, chosen.order, d, weights))
+    assert chosen.options["weights"] == weights.tolist()
+    for alternative in chosen.alternatives:
+        assert alternative.expected == pytest.approx(final_score(S, alternative.order, d, weights))
     if rule == "auto":
         best = max(final_score(S, order, d, weights) for order in itertools.permutations(range(5)))
-        assert found.prediction.mean == pytest.approx(best)
+        assert chosen.prediction.mean == pytest.approx(best)
 
 
 def test_a_task_that_counts_much_comes_last():
@@ -139,10 +139,10 @@ def test_rules_that_cannot_weigh_say_so_before_anything_is_learned(rule):
 
 
 def test_where_one_order_is_left_there_is_nothing_to_be_sure_of():
-    found = plan(names(3), black_box(chain(3, 0.6)), before=[("B", "A"), ("A", "C")], seeds=1, draws=20)
-    assert found.named_order == ("B", "A", "C")
-    assert found.confidence is None
-    assert any("leave only one order" in note for note in found.notes)
+    chosen = plan(names(3), black_box(chain(3, 0.6)), before=[("B", "A"), ("A", "C")], seeds=1, draws=20)
+    assert chosen.named_order == ("B", "A", "C")
+    assert chosen.confidence is None
+    assert any("leave only one order" in note for note in chosen.notes)
 
 
 @pytest.mark.parametrize(

@@ -46,14 +46,14 @@ def test_a_sample_of_a_number_has_the_shares_of_the_classes(counts, total, seed)
         return
     (sample,) = pilot_sample([task], total, seed)
     total = min(total, len(labels))
-    found = np.bincount(sample.targets)
-    assert found.min() >= 1
-    assert (found <= counts).all()
-    assert found.sum() == total
+    taken = np.bincount(sample.targets)
+    assert taken.min() >= 1
+    assert (taken <= counts).all()
+    assert taken.sum() == total
     exact = np.array(counts) * total / len(labels)
-    assert (np.abs(found - exact)[exact >= 1] < len(counts)).all()
+    assert (np.abs(taken - exact)[exact >= 1] < len(counts)).all()
     if exact.min() >= 1:
-        assert (np.abs(found - exact) < 1).all()
+        assert (np.abs(taken - exact) < 1).all()
     rows = sample.inputs[:, 0].astype(int)
     assert len(set(rows)) == len(rows)
     assert (labels[rows] == sample.labels).all()
@@ -64,13 +64,13 @@ def test_a_share_of_a_small_task_is_at_least_a_number_of_each_class(counts, shar
     labels = np.repeat(np.arange(len(counts)), counts)
     task = Task("t", np.arange(float(len(labels)))[:, None], labels)
     (sample,) = pilot_sample([task], share, seed)
-    found = np.bincount(sample.targets)
+    taken = np.bincount(sample.targets)
     least = np.minimum(counts, LEAST)
-    assert (found >= least).all()
-    assert found.sum() == max(round(share * len(labels)), least.sum())
+    assert (taken >= least).all()
+    assert taken.sum() == max(round(share * len(labels)), least.sum())
     exact = np.array(counts) * share
     if exact.min() >= LEAST:
-        assert (np.abs(found - exact) < 1.5).all()
+        assert (np.abs(taken - exact) < 1.5).all()
 
 
 def test_one_percent_of_200_rows_are_not_two():
@@ -175,7 +175,7 @@ def resampled(table, seed):
     """Seeds, and the examples of each task, drawn with replacement."""
     rng = np.random.default_rng(seed)
     seeds = rng.integers(len(table.seeds), size=len(table.seeds))
-    return table.drawn(seeds, [rng.integers(one.shape[-1], size=one.shape[-1]) for one in table.examples])
+    return table.drawn(seeds, [rng.integers(part.shape[-1], size=part.shape[-1]) for part in table.examples])
 
 
 def test_a_table_goes_through_json(digits):
@@ -201,10 +201,10 @@ def test_a_bootstrap_draw_moves_about_the_table(digits):
     spread = means.std(axis=0)
     assert (spread > 0).all()
     assert (np.abs(means.mean(axis=0) - table.losses.mean(axis=0)) < 5 * spread / 300**0.5).all()
-    for b, one in enumerate(table.examples):  # the parts that the means come from
-        np.testing.assert_allclose(one.mean(axis=-1)[..., 0], table.losses[:, :, b])
-        np.testing.assert_allclose(one.mean(axis=-1)[..., 1], table.chance[:, :, b])
-        np.testing.assert_allclose(one.mean(axis=-1)[..., 2], table.accuracy[:, :, b])
+    for b, part in enumerate(table.examples):  # the parts that the means come from
+        np.testing.assert_allclose(part.mean(axis=-1)[..., 0], table.losses[:, :, b])
+        np.testing.assert_allclose(part.mean(axis=-1)[..., 1], table.chance[:, :, b])
+        np.testing.assert_allclose(part.mean(axis=-1)[..., 2], table.accuracy[:, :, b])
 
 
 class Tired(SklearnLearner):
@@ -221,8 +221,8 @@ class Tired(SklearnLearner):
         return super().fit(model, task)
 
     def losses_by_class(self, model, inputs):
-        found = super().losses_by_class(model, inputs)
-        return found * np.nan if self.how == "answers nan" and self.count >= 3 else found
+        losses = super().losses_by_class(model, inputs)
+        return losses * np.nan if self.how == "answers nan" and self.count >= 3 else losses
 
 
 @pytest.mark.parametrize(

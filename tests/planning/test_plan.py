@@ -25,12 +25,12 @@ from .pupils import NAMES, black_box, learner, names, random_table, retaining, t
 
 @pytest.mark.parametrize("rule", ["auto", "periphery-to-core", "max-path", "optimal", "greedy"])
 def test_every_rule_gives_a_whole_plan_that_survives_json(rule):
-    found = plan(names(), black_box(chain(5, 0.6)), rule=rule, seeds=2, draws=20)
-    assert sorted(found.order) == list(range(5))
-    assert found.rule == rule
-    assert Plan.from_json(found.to_json()) == found
-    assert found.confidence.verdict in (MATTERS, NOISY, FINE)
-    assert {one.rule for one in found.alternatives} >= {"periphery-to-core", "max-path"}
+    chosen = plan(names(), black_box(chain(5, 0.6)), rule=rule, seeds=2, draws=20)
+    assert sorted(chosen.order) == list(range(5))
+    assert chosen.rule == rule
+    assert Plan.from_json(chosen.to_json()) == chosen
+    assert chosen.confidence.verdict in (MATTERS, NOISY, FINE)
+    assert {alternative.rule for alternative in chosen.alternatives} >= {"periphery-to-core", "max-path"}
 
 
 def test_a_plan_from_before_pilots_can_still_be_read():
@@ -103,12 +103,12 @@ def test_plans_that_skip_or_repeat_tasks_are_read(options, retention):
 @pytest.mark.parametrize("count", [3, 5, 6])
 def test_auto_finds_the_best_order_of_a_learner_that_obeys_the_law(count, d):
     S = transfer_table(random_table(count), 0.5)  # symmetric, so that nothing is shrunken
-    found = plan(names(count), retaining(S, d), seeds=1, draws=0)
+    chosen = plan(names(count), retaining(S, d), seeds=1, draws=0)
     best = max(final_score(S, order, d) for order in itertools.permutations(range(count)))
-    assert final_score(S, found.order, d) == pytest.approx(best, abs=1e-9)
-    assert found.prediction.mean == pytest.approx(best, abs=1e-6)
-    assert found.prediction.tasks == pytest.approx(final_knowledge(S, found.order, d), abs=1e-6)
-    assert found.prediction.unit == "knowledge"
+    assert final_score(S, chosen.order, d) == pytest.approx(best, abs=1e-9)
+    assert chosen.prediction.mean == pytest.approx(best, abs=1e-6)
+    assert chosen.prediction.tasks == pytest.approx(final_knowledge(S, chosen.order, d), abs=1e-6)
+    assert chosen.prediction.unit == "knowledge"
 
 
 def test_the_retention_is_measured_or_given_or_assumed():
@@ -134,8 +134,8 @@ def test_what_pairs_show_beyond_the_law_decides_between_endings():
             known = 1.0  # as no law says
         return {"loss": max(0.0, 1 - known), "chance": 1.0}
 
-    found = plan(names(4), CallableLearner(answer, name="odd"), seeds=1, draws=0)
-    assert found.named_order[-2:] == ("D", "A")
+    chosen = plan(names(4), CallableLearner(answer, name="odd"), seeds=1, draws=0)
+    assert chosen.named_order[-2:] == ("D", "A")
     assert plan(names(4), retaining(S, 0.1), seeds=1, draws=0).named_order[-2:] != ("D", "A")
 
 
@@ -147,12 +147,12 @@ def test_more_tasks_get_the_law_too():
         known = final_knowledge(S, [int(name) for name in learned], 0.1)[int(test)]
         return {"loss": max(0.0, 1 - known), "chance": 1.0}
 
-    found = plan(many, CallableLearner(answer, name="many"), seeds=1, budget=100, draws=0)
-    assert sorted(found.order) == list(range(30))
+    chosen = plan(many, CallableLearner(answer, name="many"), seeds=1, budget=100, draws=0)
+    assert sorted(chosen.order) == list(range(30))
     rng = np.random.default_rng(0)
     drawn = max(final_score(S, rng.permutation(30), 0.1) for _ in range(3000))
-    assert final_score(S, found.order, 0.1) > drawn
-    assert found.order[-1] == int(S.sum(axis=1).argmax())
+    assert final_score(S, chosen.order, 0.1) > drawn
+    assert chosen.order[-1] == int(S.sum(axis=1).argmax())
 
 
 def test_uneven_tasks_keep_less_the_longer_they_train():
@@ -160,9 +160,9 @@ def test_uneven_tasks_keep_less_the_longer_they_train():
     tasks = [Task(f"turn {k}", *turned(k * 0.6, k, size)) for k, size in enumerate(sizes)]
     aligned = align(tasks)
     constraints = Constraints.of(3, names=[task.name for task in tasks])
-    found = tried(aligned, learner(), 0.4, (0, 1), Budget(fits=50), constraints)
-    assert (np.diff(found.kept.real) > 0).all()
-    assert (found.kept.real < found.kept.on_sample).all()
+    pilot = tried(aligned, learner(), 0.4, (0, 1), Budget(fits=50), constraints)
+    assert (np.diff(pilot.kept.real) > 0).all()
+    assert (pilot.kept.real < pilot.kept.on_sample).all()
 
 
 def test_real_tasks_get_a_plan_and_the_same_one_again(tmp_path):
@@ -190,17 +190,17 @@ def test_held_out_data_play_no_part_in_the_choice():
             for k in range(3)
         ]
 
-    one, other = (plan(tasks(flip), learner(), pilot=0.5, seeds=1, draws=0) for flip in (0, 1))
-    assert dataclasses.replace(one, seconds=0) == dataclasses.replace(other, seconds=0)
+    plain, flipped = (plan(tasks(flip), learner(), pilot=0.5, seeds=1, draws=0) for flip in (0, 1))
+    assert dataclasses.replace(plain, seconds=0) == dataclasses.replace(flipped, seconds=0)
 
 
 def test_tasks_already_learned_lead_to_the_best_completion_and_its_regret():
     S, d = transfer_table(random_table(5), 0.5), 0.5
-    found = plan(names(), retaining(S, d), seeds=1, learned=["C"], draws=0)
+    chosen = plan(names(), retaining(S, d), seeds=1, learned=["C"], draws=0)
     best = max(final_score(S, [2, *rest], d) for rest in itertools.permutations([0, 1, 3, 4]))
     free = max(final_score(S, order, d) for order in itertools.permutations(range(5)))
-    assert final_score(S, [2, *found.order], d) == pytest.approx(best)
-    assert found.regret == pytest.approx(free - best)
+    assert final_score(S, [2, *chosen.order], d) == pytest.approx(best)
+    assert chosen.regret == pytest.approx(free - best)
 
 
 def test_a_model_is_asked_what_it_knows():
@@ -220,9 +220,9 @@ def test_a_new_task_arrives_for_a_real_model():
     tasks = [Task(f"turn {k}", *turned(k * 0.6, k)) for k in range(4)]
     mine = learner()
     model = mine.fit(mine.make(5), tasks[1])
-    found = plan(tasks, mine, pilot=0.5, seeds=2, learned=["turn 1"], model=model, draws=20)
-    assert sorted(found.order) == [0, 2, 3]
-    assert found.confidence.num_orders == 6
+    chosen = plan(tasks, mine, pilot=0.5, seeds=2, learned=["turn 1"], model=model, draws=20)
+    assert sorted(chosen.order) == [0, 2, 3]
+    assert chosen.confidence.num_orders == 6
     assert model.seen == ("turn 1",)
 
 
@@ -240,9 +240,9 @@ def test_fits_stay_within_the_budget_and_buy_pairs_before_seeds():
     for budget, pairs, seeds in ((5, 0, 1), (12, 7, 1), (15, 10, 1), (30, 10, 2), (75, 20, 3), (500, 20, 3)):
         done = []
         how = {"budget": budget, "draws": 0, "report": lambda now, total, done=done: done.append(now)}
-        found = run_pilot(names(), black_box(chain(5, 0.6)), **how)
-        assert len(found.measured.sequences) - 5 == pairs
-        assert found.measured.num_seeds == seeds
+        result = run_pilot(names(), black_box(chain(5, 0.6)), **how)
+        assert len(result.measured.sequences) - 5 == pairs
+        assert result.measured.num_seeds == seeds
         assert done[-1] == seeds * (5 + pairs) <= budget
 
 
@@ -273,17 +273,17 @@ def test_the_summary_says_what_a_person_needs_and_nothing_else():
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_one_and_two_tasks(count):
-    found = plan(names(count), black_box(chain(count, 0.5)), seeds=2, draws=10)
-    assert sorted(found.order) == list(range(count))
-    assert (found.confidence is None) == (count == 1)
+    chosen = plan(names(count), black_box(chain(count, 0.5)), seeds=2, draws=10)
+    assert sorted(chosen.order) == list(range(count))
+    assert (chosen.confidence is None) == (count == 1)
 
 
 def test_numbers_of_numpy_are_numbers_in_the_plan():
     """A plan that took hours could not be written down for the sake of one np.int64."""
     options = {"seeds": np.int64(1), "budget": np.int64(25), "sample_seed": np.int64(3), "draws": np.int64(5)}
     for size in (np.int64(20), np.float32(0.5)):
-        found = plan(names(), black_box(chain(5, 0.6)), pilot=size, **options)
-        assert Plan.from_json(found.to_json()) == found
+        chosen = plan(names(), black_box(chain(5, 0.6)), pilot=size, **options)
+        assert Plan.from_json(chosen.to_json()) == chosen
 
 
 def test_plan_and_run_pilot_take_the_same():

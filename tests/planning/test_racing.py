@@ -50,17 +50,17 @@ def flat_tasks(count, size=400):
 @pytest.mark.parametrize("runs", [0.1, 0.25, 0.5])
 def test_a_race_ends_with_the_best_last_task_within_its_budget(runs):
     mine = Typical(hub=5)
-    found = run_pilot(flat_tasks(12), mine, budget=f"{runs} runs", draws=0)
-    assert found.plan.order[-1] == 5
-    assert found.plan.prediction.cost <= runs
-    assert sum(size for _, size in mine.sizes) == pytest.approx(found.plan.prediction.cost * 12 * 400)
-    assert any("raced for the last places" in note for note in found.plan.notes)
+    result = run_pilot(flat_tasks(12), mine, budget=f"{runs} runs", draws=0)
+    assert result.plan.order[-1] == 5
+    assert result.plan.prediction.cost <= runs
+    assert sum(size for _, size in mine.sizes) == pytest.approx(result.plan.prediction.cost * 12 * 400)
+    assert any("raced for the last places" in note for note in result.plan.notes)
 
 
 def test_examples_are_a_budget_as_well():
-    found = plan(flat_tasks(6), Typical(hub=2), budget="600 examples", draws=0)
-    assert found.prediction.cost <= 600 / 2400
-    assert found.order[-1] in (1, 2, 3)
+    chosen = plan(flat_tasks(6), Typical(hub=2), budget="600 examples", draws=0)
+    assert chosen.prediction.cost <= 600 / 2400
+    assert chosen.order[-1] in (1, 2, 3)
 
 
 def test_the_better_half_gets_more_examples():
@@ -79,8 +79,8 @@ def test_a_clear_leader_ends_the_race_early():
 
 
 def test_a_fixed_last_task_leaves_the_place_before_it():
-    found = plan(flat_tasks(8), Typical(hub=3), budget="0.3 runs", last="7", draws=0)
-    assert found.order[-2:] == (3, 7)
+    chosen = plan(flat_tasks(8), Typical(hub=3), budget="0.3 runs", last="7", draws=0)
+    assert chosen.order[-2:] == (3, 7)
 
 
 def test_a_race_of_real_tasks_goes_on_after_an_interruption(tmp_path):
@@ -98,10 +98,10 @@ def test_a_race_of_real_tasks_goes_on_after_an_interruption(tmp_path):
     how = {"budget": "0.5 runs", "draws": 20, "store": tmp_path / "fits.sqlite"}
     with pytest.raises(KeyboardInterrupt):
         plan(tasks, broken, **how)
-    found = plan(tasks, broken, **how)
+    resumed = plan(tasks, broken, **how)
     again = plan(tasks, learner(), budget="0.5 runs", draws=20)
-    assert found.order == again.order
-    assert found.prediction == again.prediction
+    assert resumed.order == again.order
+    assert resumed.prediction == again.prediction
 
 
 def test_rounds_and_sizes():

@@ -33,11 +33,11 @@ def simulated(retention, *, P=5, seeds=3, examples=0, noise=0.0, draw=0):
 
 @pytest.mark.parametrize("d", [0.05, 0.13, 0.5, 0.95])
 def test_without_noise_the_retention_is_found_exactly(d):
-    found = retention_from_pairs(simulated(d, seeds=1))
-    assert found.value == pytest.approx(d)
-    assert found.low == pytest.approx(d)
-    assert found.high == pytest.approx(d)
-    assert found.num_pairs == 10
+    measured = retention_from_pairs(simulated(d, seeds=1))
+    assert measured.value == pytest.approx(d)
+    assert measured.low == pytest.approx(d)
+    assert measured.high == pytest.approx(d)
+    assert measured.num_pairs == 10
 
 
 NOISES = [
@@ -51,12 +51,12 @@ NOISES = [
 @pytest.mark.parametrize("d", [0.05, 0.5, 0.95])
 @pytest.mark.parametrize("how", NOISES)
 def test_noise_does_not_bias_and_the_interval_covers(how, d):
-    found = [retention_from_pairs(simulated(d, draw=draw, **how), draws=60) for draw in range(30)]
-    assert all(one is not None for one in found)
-    values = np.array([one.value for one in found])
+    estimates = [retention_from_pairs(simulated(d, draw=draw, **how), draws=60) for draw in range(30)]
+    assert all(estimate is not None for estimate in estimates)
+    values = np.array([estimate.value for estimate in estimates])
     # clipping at 0 and 1 moves the mean a little; three standard errors beyond that are a bias
     assert abs(values.mean() - d) < 0.012 + 3 * values.std() / np.sqrt(len(values))
-    assert np.mean([one.low <= d <= one.high for one in found]) >= 0.8
+    assert np.mean([estimate.low <= d <= estimate.high for estimate in estimates]) >= 0.8
 
 
 def test_plain_least_squares_would_be_too_small():
@@ -68,7 +68,7 @@ def test_plain_least_squares_would_be_too_small():
         whole = Measurements(measured.sequences, measured.losses, measured.chance, measured.accuracy, measured.guess)
         plain.append(retention_from_pairs(whole, draws=1).value)
     assert np.mean(plain) < 0.8
-    assert np.mean([one.value for one in corrected if one is not None]) == pytest.approx(0.9, abs=0.06)
+    assert np.mean([estimate.value for estimate in corrected if estimate is not None]) == pytest.approx(0.9, abs=0.06)
 
 
 def test_pairs_that_cannot_tell_give_none():
@@ -96,8 +96,8 @@ def test_every_task_is_first_and_second_equally_often(P):
 def test_halves_have_no_example_in_common_even_when_they_are_resampled():
     measured = simulated(0.3, seeds=1, examples=21)
     for again in (False, True):
-        one, other = halves(measured, np.random.default_rng(0), again=again)
-        for mine, others in zip(one[1], other[1], strict=True):
+        half, other = halves(measured, np.random.default_rng(0), again=again)
+        for mine, others in zip(half[1], other[1], strict=True):
             assert not set(mine.tolist()) & set(others.tolist())
             assert len(mine) + len(others) == 21
 

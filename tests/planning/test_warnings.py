@@ -46,10 +46,10 @@ TRIGGERS = {
 
 @pytest.mark.parametrize("kind", TRIGGERS)
 def test_each_warning_has_its_trigger_and_only_that(kind):
-    found = cautions(*TRIGGERS[kind]())
-    assert [one.kind for one in found] == [kind]
-    assert found[0].text.endswith(".")
-    assert ". " in found[0].text  # what it is, then what to do
+    given = cautions(*TRIGGERS[kind]())
+    assert [caution.kind for caution in given] == [kind]
+    assert given[0].text.endswith(".")
+    assert ". " in given[0].text  # what it is, then what to do
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_each_warning_has_its_trigger_and_only_that(kind):
     ],
 )
 def test_what_stays_below_the_limit_is_no_warning(kind, arguments):
-    assert kind not in [one.kind for one in cautions(*arguments())]
+    assert kind not in [caution.kind for caution in cautions(*arguments())]
 
 
 def test_overlapping_classes_are_the_normal_case():
@@ -106,6 +106,6 @@ def test_a_plan_carries_its_warnings():
     x = rng.normal(size=(60, 2))
     opposite = [Task("left", x, x[:, 0] > 0), Task("right", x, x[:, 0] <= 0), Task("up", x, x[:, 1] > 0)]
     learner = SklearnLearner(SGDClassifier(loss="log_loss", alpha=0.01))
-    found = plan(opposite, learner, pilot=1.0, seeds=2, draws=0)
-    assert "negative similarity" in [one.kind for one in found.warnings]
-    assert "warning" in found.summary()
+    chosen = plan(opposite, learner, pilot=1.0, seeds=2, draws=0)
+    assert "negative similarity" in [caution.kind for caution in chosen.warnings]
+    assert "warning" in chosen.summary()

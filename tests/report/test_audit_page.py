@@ -61,7 +61,7 @@ def test_intervals_are_those_of_the_textbook():
 
 
 @pytest.mark.parametrize(
-    ("found", "design", "figures"),
+    ("table", "design", "figures"),
     [
         (results(), "crossed", 3),
         (results(missing=[(0, 0), (1, 1), (2, 2), (3, 3), (4, 0), (5, 1)]), "nested", 3),
@@ -71,8 +71,8 @@ def test_intervals_are_those_of_the_textbook():
     ],
     ids=["crossed", "nested", "one seed", "one order", "one run"],
 )
-def test_every_design_has_a_page(found, design, figures):
-    audit = audit_results(found)
+def test_every_design_has_a_page(table, design, figures):
+    audit = audit_results(table)
     assert audit.design == design
     text = page_of(audit)
     assert Reader(text).problems == []
@@ -82,8 +82,10 @@ def test_every_design_has_a_page(found, design, figures):
 
 
 def test_runs_that_never_differ():
-    one = results()
-    audit = audit_results(Results(one.orders, one.seeds, one.tasks, one.task_names, np.full_like(one.accuracy, 0.5)))
+    table = results()
+    audit = audit_results(
+        Results(table.orders, table.seeds, table.tasks, table.task_names, np.full_like(table.accuracy, 0.5))
+    )
     assert "neither order nor seed" in page_of(audit)
 
 
@@ -93,7 +95,7 @@ def test_hostile_names_are_text():
     reader = Reader(text)
     assert reader.problems == []
     assert "<script>alert" not in text
-    assert [one["type"] for tag, one in reader.elements if tag == "script" and "type" in one] == [
+    assert [attributes["type"] for tag, attributes in reader.elements if tag == "script" and "type" in attributes] == [
         "application/json"
     ] * 2
 
@@ -108,8 +110,8 @@ def test_thousands_of_orders_fit():
 
 
 def test_an_audit_is_read_back_unchanged():
-    for found in (results(), results(num_seeds=1), results(num_orders=1)):
-        audit = audit_results(found)
+    for table in (results(), results(num_seeds=1), results(num_orders=1)):
+        audit = audit_results(table)
         assert typed(Audit, json.loads(audit.to_json())) == audit
 
 

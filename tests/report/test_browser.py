@@ -33,7 +33,10 @@ def opened(browser, make_page, tmp_path_factory):
         page.on("console", lambda message: page.problems.append(message.text))
         page.on("pageerror", lambda problem: page.problems.append(str(problem)))
         page.on("dialog", lambda dialog: (page.problems.append("a dialog"), dialog.dismiss()))
-        page.on("request", lambda one: one.url.startswith(("file:", "data:", "blob:")) or page.problems.append(one.url))
+        page.on(
+            "request",
+            lambda request: request.url.startswith(("file:", "data:", "blob:")) or page.problems.append(request.url),
+        )
         page.goto(file.as_uri())
         return page
 
@@ -188,7 +191,9 @@ def test_axe_finds_nothing_serious(opened, tmp_path, kind):
     for scheme, width in (("light", 1000), ("dark", 375)):
         page.emulate_media(color_scheme=scheme)
         page.set_viewport_size({"width": width, "height": 800})
-        found = page.evaluate(AXE.read_text() + "; axe.run()")["violations"]
+        violations = page.evaluate(AXE.read_text() + "; axe.run()")["violations"]
         assert [
-            (one["id"], one["nodes"][0]["html"][:150]) for one in found if one["impact"] in ("serious", "critical")
+            (violation["id"], violation["nodes"][0]["html"][:150])
+            for violation in violations
+            if violation["impact"] in ("serious", "critical")
         ] == []

@@ -21,12 +21,12 @@ def without_seconds(record):
 @pytest.mark.parametrize("num_tasks", [1, 2, 5, 9])
 def test_records_are_those_of_plan_and_compare(make_correlation, num_tasks, retention):
     C = make_correlation(num_tasks, 0)
-    found = json.loads(json.dumps(plan_numbers(solve(C, retention=retention), C, time_limit=60.0).to_dict()))
-    found["plan"].pop("seconds")
-    assert found["plan"] == without_seconds(solve(C, retention=retention))
-    assert found["comparison"] == json.loads(compare(C, time_limit=60.0, retention=retention).to_json())
-    assert found["left_out"] == []
-    assert found["disagreements"] == []
+    numbers = json.loads(json.dumps(plan_numbers(solve(C, retention=retention), C, time_limit=60.0).to_dict()))
+    numbers["plan"].pop("seconds")
+    assert numbers["plan"] == without_seconds(solve(C, retention=retention))
+    assert numbers["comparison"] == json.loads(compare(C, time_limit=60.0, retention=retention).to_json())
+    assert numbers["left_out"] == []
+    assert numbers["disagreements"] == []
 
 
 def test_values_before_and_after(make_correlation):
@@ -113,14 +113,14 @@ def test_a_plan_that_its_table_refutes_is_corrected_and_said_to_be(make_correlat
         plan = solve(C, retention=retention)
         assert plan_numbers(plan, C).disagreements == ()
         better = {"score": 0.999} if retention is None else {"error": 1e-9}
-        found = plan_numbers(dataclasses.replace(plan, **better), C)
-        assert found.plan.value == pytest.approx(plan.value)
-        assert not found.plan.proven
-        assert f"its table gives {plan.value:.4g}" in found.disagreements[0]
+        numbers = plan_numbers(dataclasses.replace(plan, **better), C)
+        assert numbers.plan.value == pytest.approx(plan.value)
+        assert not numbers.plan.proven
+        assert f"its table gives {plan.value:.4g}" in numbers.disagreements[0]
         worst = dataclasses.replace(solve(C, "worst", retention=retention), rule="optimal")
-        found = plan_numbers(worst, C)
-        assert not found.plan.proven
-        assert "but the rule optimal ends with" in found.disagreements[0]
+        numbers = plan_numbers(worst, C)
+        assert not numbers.plan.proven
+        assert "but the rule optimal ends with" in numbers.disagreements[0]
         path = dataclasses.replace(plan, task_errors=(0.5,) * 5)
         assert "do not agree on: task errors" in plan_numbers(path, C).disagreements[0]
 
@@ -148,11 +148,11 @@ def test_another_matrix_is_refused(make_correlation):
 def test_large_tables_are_left_out_and_said_to_be(make_correlation):
     C = make_correlation(130, 0)
     plan = solve(C, "periphery-to-core", retention=1)
-    found = plan_numbers(plan, C, time_limit=1.0).to_dict()
-    assert found["table"] is None
-    assert {"plan.error_path", "table", "derivatives"} <= set(found["left_out"])
-    assert found["plan"]["order"] == plan.order
-    assert len(json.dumps(found)) < 400_000
+    numbers = plan_numbers(plan, C, time_limit=1.0).to_dict()
+    assert numbers["table"] is None
+    assert {"plan.error_path", "table", "derivatives"} <= set(numbers["left_out"])
+    assert numbers["plan"]["order"] == plan.order
+    assert len(json.dumps(numbers)) < 400_000
 
 
 def test_names_are_cut_only_where_they_are_too_long():

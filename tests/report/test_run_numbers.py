@@ -22,34 +22,34 @@ def numbers_of(path, *args):
 
 @pytest.mark.parametrize("old", [False, True])
 def test_every_order_with_its_accuracy(run_store, old):
-    found = numbers_of(run_store(old=old))
+    numbers = numbers_of(run_store(old=old))
     wanted = {way: np.mean([accuracy(way, t) for t in range(3)]) for way in itertools.permutations(range(3))}
-    assert {tuple(way) for way in found.orders.tolist()} == set(wanted)
-    for way, value in zip(found.orders.tolist(), found.accuracy, strict=True):
+    assert {tuple(way) for way in numbers.orders.tolist()} == set(wanted)
+    for way, value in zip(numbers.orders.tolist(), numbers.accuracy, strict=True):
         assert value == pytest.approx(wanted[tuple(way)])
-    assert (np.diff(found.accuracy) <= 0).all()
-    assert found.orders[0].tolist() == [0, 1, 2]
-    assert found.every
-    assert found.spread is None
+    assert (np.diff(numbers.accuracy) <= 0).all()
+    assert numbers.orders[0].tolist() == [0, 1, 2]
+    assert numbers.every
+    assert numbers.spread is None
 
 
 def test_forgetting_similarity_and_prediction(run_store):
-    found = numbers_of(run_store())
-    row = found.row((2, 0, 1))
-    np.testing.assert_allclose(found.learned[row], [0.99 + 0.01, 0.99, 0.98])
-    np.testing.assert_allclose(found.final[row], [0.9, 0.99, 0.78])
-    assert found.forgetting[row] == pytest.approx(0.15)
-    assert found.similarity[0, 2] == pytest.approx(1 - np.sqrt(0.7))
-    assert found.mean_similarity == pytest.approx(1 - (2 * np.sqrt(0.6) + np.sqrt(0.7)) / 3)
-    assert found.predicted[row] == pytest.approx(final_error(found.similarity, (2, 0, 1)))
-    assert -1 <= found.agreement <= 1
+    numbers = numbers_of(run_store())
+    row = numbers.row((2, 0, 1))
+    np.testing.assert_allclose(numbers.learned[row], [0.99 + 0.01, 0.99, 0.98])
+    np.testing.assert_allclose(numbers.final[row], [0.9, 0.99, 0.78])
+    assert numbers.forgetting[row] == pytest.approx(0.15)
+    assert numbers.similarity[0, 2] == pytest.approx(1 - np.sqrt(0.7))
+    assert numbers.mean_similarity == pytest.approx(1 - (2 * np.sqrt(0.6) + np.sqrt(0.7)) / 3)
+    assert numbers.predicted[row] == pytest.approx(final_error(numbers.similarity, (2, 0, 1)))
+    assert -1 <= numbers.agreement <= 1
 
 
 def test_seeds_are_averaged(run_store):
-    found = numbers_of(run_store(num_seeds=3))
-    assert found.num_seeds == 3
-    assert found.accuracy[0] == pytest.approx(np.mean([accuracy((0, 1, 2), t, 1) for t in range(3)]))
-    np.testing.assert_allclose(found.spread, 0.001 / np.sqrt(3), rtol=1e-6)
+    numbers = numbers_of(run_store(num_seeds=3))
+    assert numbers.num_seeds == 3
+    assert numbers.accuracy[0] == pytest.approx(np.mean([accuracy((0, 1, 2), t, 1) for t in range(3)]))
+    np.testing.assert_allclose(numbers.spread, 0.001 / np.sqrt(3), rtol=1e-6)
 
 
 def test_sets_are_chosen_and_refused(run_store):
@@ -68,18 +68,18 @@ def test_a_store_without_runs_is_refused(tmp_path):
 
 
 def test_the_page_holds_the_numbers_and_hostile_names(run_store):
-    found = numbers_of(run_store(HOSTILE[:3], num_seeds=2))
-    text = page_html(run_page(found, "runs", "a file"), "taskorder report a")
+    numbers = numbers_of(run_store(HOSTILE[:3], num_seeds=2))
+    text = page_html(run_page(numbers, "runs", "a file"), "taskorder report a")
     assert "<script>alert" not in text
     assert "<img" not in text
     inside = embedded(text)
-    assert inside == json.loads(json.dumps(found.to_dict()))
-    assert inside["accuracy"] == found.accuracy.tolist()
+    assert inside == json.loads(json.dumps(numbers.to_dict()))
+    assert inside["accuracy"] == numbers.accuracy.tolist()
     assert inside["names"] == list(HOSTILE[:3])
 
 
 def test_the_page_says_the_answer(run_store):
-    found = numbers_of(run_store())
-    text = page_html(run_page(found, "runs", "a file"), "taskorder report a")
+    numbers = numbers_of(run_store())
+    text = page_html(run_page(numbers, "runs", "a file"), "taskorder report a")
     assert "The best of all 6 orders is <bdi>cats</bdi> → <bdi>dogs</bdi> → <bdi>owls</bdi>" in text
     assert "one seed" in text

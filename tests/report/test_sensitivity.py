@@ -26,18 +26,18 @@ def test_equals_finite_differences(make_correlation, visits, general):
     C = make_correlation(5, 1)
     output = make_correlation(5, 2) if general else None
     weights = np.array([1.0, 2.0, 0.5, 0.0, 3.0]) if general else None
-    found = pair_derivatives(C, visits, output, weights)
-    np.testing.assert_allclose(found, by_differences(C, visits, output, weights), atol=1e-8)
-    assert np.abs(found).max() > 0.01
-    assert np.array_equal(found, found.T)
-    assert not np.diagonal(found).any()
+    derivatives = pair_derivatives(C, visits, output, weights)
+    np.testing.assert_allclose(derivatives, by_differences(C, visits, output, weights), atol=1e-8)
+    assert np.abs(derivatives).max() > 0.01
+    assert np.array_equal(derivatives, derivatives.T)
+    assert not np.diagonal(derivatives).any()
 
 
 def test_at_equal_similarities_it_is_the_coefficient_of_the_theory():
     C = np.full((6, 6), 0.3)
     np.fill_diagonal(C, 1.0)
-    found = pair_derivatives(C, range(6))
-    np.testing.assert_allclose(np.triu(found, 1), perturbation(6, 0.3).coefficient, atol=1e-12)
+    derivatives = pair_derivatives(C, range(6))
+    np.testing.assert_allclose(np.triu(derivatives, 1), perturbation(6, 0.3).coefficient, atol=1e-12)
 
 
 @pytest.mark.parametrize("objective", ["score", "error"])

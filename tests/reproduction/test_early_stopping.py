@@ -55,10 +55,10 @@ def test_the_best_order_is_proven_under_early_stopping(progress):
 @pytest.mark.parametrize("seed", range(5))
 def test_core_to_periphery_is_best_after_very_short_training(seed):
     C = random_correlation(6, 0, 1, seed=seed)
-    found = errors_by_progress(C, [1e-4])
+    errors = errors_by_progress(C, [1e-4])
     # the order shows in the second power of progress, 1e-8, and what is beyond in the third
-    assert found["core-to-periphery"][0] - found["best"][0] < 1e-10
-    assert found["periphery-to-core"][0] - found["best"][0] > 1e-9
+    assert errors["core-to-periphery"][0] - errors["best"][0] < 1e-10
+    assert errors["periphery-to-core"][0] - errors["best"][0] > 1e-9
 
 
 def test_second_order_in_progress():
@@ -72,16 +72,16 @@ def test_second_order_in_progress():
 
 def test_errors_by_progress_against_every_order():
     C = chain(5, 0.7)
-    found = errors_by_progress(C, [0.3, 1.0])
+    by_rule = errors_by_progress(C, [0.3, 1.0])
     orders = list(itertools.permutations(range(5)))
     for row, p in enumerate([0.3, 1.0]):
         errors = [final_error(C, order, progress=p) for order in orders]
-        assert found["best"][row] == pytest.approx(min(errors))
-        assert found["worst"][row] == pytest.approx(max(errors))
-        assert found["mean"][row] == pytest.approx(np.mean(errors))
-    assert found["converged"][1] == pytest.approx(found["best"][1])
-    assert found["converged"][0] == pytest.approx(final_error(C, [0, 4, 2, 3, 1], progress=0.3))
-    assert found["rank"][1] == pytest.approx(1)
+        assert by_rule["best"][row] == pytest.approx(min(errors))
+        assert by_rule["worst"][row] == pytest.approx(max(errors))
+        assert by_rule["mean"][row] == pytest.approx(np.mean(errors))
+    assert by_rule["converged"][1] == pytest.approx(by_rule["best"][1])
+    assert by_rule["converged"][0] == pytest.approx(final_error(C, [0, 4, 2, 3, 1], progress=0.3))
+    assert by_rule["rank"][1] == pytest.approx(1)
 
 
 def test_progress_of_the_config_is_that_of_the_descent():
@@ -92,7 +92,7 @@ def test_progress_of_the_config_is_that_of_the_descent():
 
 def test_figure_shows_the_numbers(results):
     figure = early_stopping.figure(TINY, results)
-    best = next(one for one in figure.panels[0].series if one.role == "best")
+    best = next(series for series in figure.panels[0].series if series.role == "best")
     orders = np.array(list(itertools.permutations(range(5))))
     assert best.y[-1] == pytest.approx(min(final_error(chain(5, 0.7), o, progress=TINY.progress[-1]) for o in orders))
     assert [panel.title.startswith("Gradient") for panel in figure.panels[-2:]] == [True, True]
@@ -141,9 +141,9 @@ def test_agreement_needs_slope_correlation_and_small_deviations():
 def test_deviations_are_told_for_the_smallest_errors_too():
     x = np.linspace(0.1, 1, 40).reshape(8, 5)
     y = np.where(x < 0.19, 1.5 * x, 1.01 * x)
-    found = agrees(10, 3000, np.stack([x, y], axis=-1)).found
-    assert "median relative deviation 1.0% [" in found
-    assert "50.0% [" in found
+    words = agrees(10, 3000, np.stack([x, y], axis=-1)).found
+    assert "median relative deviation 1.0% [" in words
+    assert "50.0% [" in words
 
 
 def test_the_order_matters_most_is_decided_by_the_interval():

@@ -75,7 +75,7 @@ def test_fig3a_signs_are_checked():
     config, results, _ = made("fig3a")
     flipped = copy.deepcopy(results)
     flipped[0]["G"] = (-np.array(flipped[0]["G"])).tolist()
-    before, after = (fig3a.figure(config, found).claims[0].verdict for found in (results, flipped))
+    before, after = (fig3a.figure(config, given).claims[0].verdict for given in (results, flipped))
     assert (before, after) == ("reproduced", "not reproduced")
 
 

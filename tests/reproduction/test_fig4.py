@@ -78,9 +78,9 @@ def test_shares_and_rules_agree_with_enumeration(coarse):
 
 def test_the_best_order_that_learns_leaves_first(coarse):
     C = graphs.tree(7, COARSE.values[AT])
-    found = min(final_error(C, (*a, *b)) for a in permutations(range(3, 7)) for b in permutations(range(3)))
+    least = min(final_error(C, (*a, *b)) for a in permutations(range(3, 7)) for b in permutations(range(3)))
     result = coarse[fig4d][0]
-    assert result["leaves_first"][AT] == pytest.approx(found)
+    assert result["leaves_first"][AT] == pytest.approx(least)
     assert set(result["leaves_first_order"][AT][:4]) == set("DEFG")
 
 
@@ -89,8 +89,8 @@ def test_graph_figures_draw_the_curves(coarse, module):
     figure = module.figure(COARSE, coarse[module])
     assert FigureData.from_json(figure.to_json()).to_json() == figure.to_json()
     for panel, result in zip(figure.panels, coarse[module], strict=True):
-        by_role = {one.role: one for one in panel.series}
-        gray = [one for one in panel.series if one.role == "background"]
+        by_role = {series.role: series for series in panel.series}
+        gray = [series for series in panel.series if series.role == "background"]
         assert len(gray) == min(40, result["num_distinct"])
         assert ("periphery-to-core" in by_role) == (module in (fig4a, fig4d))  # elsewhere all tasks are equally typical
         for curve in gray:
@@ -142,8 +142,8 @@ def test_graph_claims_can_turn(coarse):
 def test_the_gain_must_be_seven_somewhere(coarse):
     for ratio, verdict in ((5.9, "not reproduced"), (6.0, "reproduced"), (8.1, "not reproduced")):
         altered = {**coarse[fig4a][0], "worst": [ratio] * 9, "best": [1.0] * 9}
-        found = check(fig4a.figure(COARSE, [altered]), "about 7 times")
-        assert (found.verdict, found.value) == (verdict, ratio)
+        claim = check(fig4a.figure(COARSE, [altered]), "about 7 times")
+        assert (claim.verdict, claim.value) == (verdict, ratio)
 
 
 def test_the_gain_tells_where_it_is_seven():
@@ -176,7 +176,7 @@ def test_learning_figures(module, graph):
     assert FigureData.from_json(figure.to_json()).to_json() == figure.to_json()
     (panel,) = figure.panels
     assert len(panel.steps) == graph.num_tasks == panel.series[0].x[-1]
-    assert {one.role for one in panel.series} == {*graph.roles, "random"}
+    assert {series.role for series in panel.series} == {*graph.roles, "random"}
     assert check(figure, "After all tasks").verdict == "reproduced"
     better, worse = graph.better, graph.worse
     swapped = [{**result, better: result[worse], worse: result[better]} for result in results]

@@ -40,8 +40,8 @@ def test_readout_mean_is_the_mean_over_readouts():
 
 def test_readout_mean_reaches_the_closed_form():
     C, order = chain(4, 0.7), [0, 3, 1, 2]
-    found = readout_mean_errors([Job(C, [order], seed) for seed in range(4)], Sizes(10, 10**6, 1))
-    assert np.mean(found) == pytest.approx(final_error(C, order), rel=0.01)
+    errors = readout_mean_errors([Job(C, [order], seed) for seed in range(4)], Sizes(10, 10**6, 1))
+    assert np.mean(errors) == pytest.approx(final_error(C, order), rel=0.01)
 
 
 def test_readout_mean_keeps_the_limits_of_the_simulator(monkeypatch):

@@ -29,7 +29,7 @@ def make_results(make_result, make_similarity):
     """A function (config, slope) -> results in which late typical tasks help, or harm, and nothing else matters."""
 
     def make(config, slope=0.05, noise=0.002):
-        found = []
+        made = []
         for spec in load_specs(config):
             P, number, names = (spec.params[key] for key in ("num_tasks", "set", "similarities"))
             C, rng = make_similarity(P, number), np.random.default_rng([number, spec.params["seed"], 7])
@@ -39,8 +39,8 @@ def make_results(make_result, make_similarity):
                 return 0.6 + slope * position + noise * rng.standard_normal()
 
             orders = None if spec.params["orders"] == "all" else sampled(spec)
-            found.append(make_result(number, dict.fromkeys(names, C), accuracy, orders))
-        return found
+            made.append(make_result(number, dict.fromkeys(names, C), accuracy, orders))
+        return made
 
     return make
 
@@ -90,7 +90,7 @@ def test_the_configs_of_the_repository_are_the_runs_of_the_figures():
 
 
 def test_figures_share_their_runs():
-    digests = {spec.digest for one in (fig5, fig7) for spec in one.specs(one.full)}
+    digests = {spec.digest for figure in (fig5, fig7) for spec in figure.specs(figure.full)}
     for module in (fig9, fig10, truth):
         assert {spec.digest for spec in module.specs(module.full)} <= digests
 
@@ -99,8 +99,8 @@ def test_parts_that_go_on_where_another_ends_are_one():
     config = type(fig9.full)(fashion_mnist=0)
     numbers = [(spec.params["set"], spec.params["orders"]) for spec in fig9.specs(config)]
     assert numbers == [(number, "all" if number < 30 else "30+rules") for number in range(100)]
-    found = runs.sets_by_part(config, [None] * 100)
-    assert [(one.label, one.planned) for one in found.values()] == [("Fashion-MNIST", 0), ("CIFAR-10", 100)]
+    parts = runs.sets_by_part(config, [None] * 100)
+    assert [(part.label, part.planned) for part in parts.values()] == [("Fashion-MNIST", 0), ("CIFAR-10", 100)]
 
 
 def test_runs_of_several_settings_in_one_batch_come_back_in_their_places(monkeypatch):
@@ -112,8 +112,8 @@ def test_runs_of_several_settings_in_one_batch_come_back_in_their_places(monkeyp
 
     monkeypatch.setattr("taskorder.runs.training.run_batch", run_batch)
     four, eight = (RunSpecs(settings.Config(num_sets=2, batch_size=size)) for size in (4, 8))
-    found = runs.run_batch([four[0], *eight, four[1]])
-    assert [(one["batch_size"], one["set"]) for one in found] == [(4, 0), (8, 0), (8, 1), (4, 1)]
+    results = runs.run_batch([four[0], *eight, four[1]])
+    assert [(result["batch_size"], result["set"]) for result in results] == [(4, 0), (8, 0), (8, 1), (4, 1)]
     assert batches == [[4, 4], [8, 8]]
 
 
@@ -155,9 +155,9 @@ def test_verdicts_turn_with_the_data(module, panels, make_results):
     good, bad = (module.figure(config, make_results(config, slope)) for slope in (0.05, -0.05))
     assert len(good.panels) == panels
     rule = [
-        (one.verdict, other.verdict)
-        for one, other in zip(good.claims, bad.claims, strict=True)
-        if one.claim.startswith("periphery-to-core") and " is above " in one.claim and "max-path" not in one.claim
+        (claim.verdict, other.verdict)
+        for claim, other in zip(good.claims, bad.claims, strict=True)
+        if claim.claim.startswith("periphery-to-core") and " is above " in claim.claim and "max-path" not in claim.claim
     ]
     assert len(rule) >= 6
     assert set(rule) == {("reproduced", "not reproduced")}
@@ -166,11 +166,11 @@ def test_verdicts_turn_with_the_data(module, panels, make_results):
 
 def test_a_tenth_of_a_percent_that_tells_as_much_is_not_insignificant(make_results):
     config = small(fig9)
-    found = {check.claim: check for check in fig9.figure(config, make_results(config)).claims}
+    claims = {check.claim: check for check in fig9.figure(config, make_results(config)).claims}
     claim = "The gain of periphery-to-core with {} % of the data is {}; CIFAR-10"
-    assert found[claim.format(0.1, "not significant")].verdict == "not reproduced"
-    assert found[claim.format(1, "comparable to that with all")].verdict == "reproduced"
-    assert found[claim.format(1, "comparable to that with all")].value == pytest.approx(1)
+    assert claims[claim.format(0.1, "not significant")].verdict == "not reproduced"
+    assert claims[claim.format(1, "comparable to that with all")].verdict == "reproduced"
+    assert claims[claim.format(1, "comparable to that with all")].value == pytest.approx(1)
 
 
 def test_missing_sets_are_said_and_the_rest_is_scored(make_results, tmp_path):
@@ -188,11 +188,11 @@ def test_missing_sets_are_said_and_the_rest_is_scored(make_results, tmp_path):
 def test_truth_places_every_rule_among_all_orders(make_results, tmp_path):
     config = small(truth)
     figure = truth.figure(config, make_results(config, noise=0.0))
-    found = {check.claim: check for check in figure.claims}
-    best = found["periphery-to-core is above the mean order; CIFAR-10"]
+    claims = {check.claim: check for check in figure.claims}
+    best = claims["periphery-to-core is above the mean order; CIFAR-10"]
     assert "100 % [100, 100] of the best order's lead; percentile 100 [100, 100]" in best.found
-    assert found["core-to-periphery is below the mean order; CIFAR-10"].verdict == "reproduced"
-    ranked = found["The score of periphery-to-core ranks all orders of a set by their accuracy; CIFAR-10"]
+    assert claims["core-to-periphery is below the mean order; CIFAR-10"].verdict == "reproduced"
+    ranked = claims["The score of periphery-to-core ranks all orders of a set by their accuracy; CIFAR-10"]
     assert ranked.value == pytest.approx(1)
     assert [panel.title for panel in figure.panels][:3] == ["Gain", "Place", "Wins"]
     ends = figure.panels[5].series[1].y
@@ -224,7 +224,9 @@ def test_seeds_are_paired_by_set(make_results):
     results = make_results(config)
     results[1] = None
     sets = paired(runs.sets_by_part(config, results)["fashion-mnist"])
-    assert [(one.number, one.seed) for one in sets.truths] == [(n, s) for n in range(1, COUNT) for s in (0, 1)]
+    assert [(trained.number, trained.seed) for trained in sets.truths] == [
+        (n, s) for n in range(1, COUNT) for s in (0, 1)
+    ]
 
 
 def test_training_choices_are_compared_on_the_same_sets(make_results, tmp_path):
@@ -232,8 +234,8 @@ def test_training_choices_are_compared_on_the_same_sets(make_results, tmp_path):
     results = make_results(config, noise=0.0)
     results[COUNT] = None  # of batch 32
     figure = training_choices.figure(config, results)
-    found = {check.claim: check for check in figure.claims}
-    kept = found["The gain of periphery-to-core is comparable to that with the published training; batch 32"]
+    claims = {check.claim: check for check in figure.claims}
+    kept = claims["The gain of periphery-to-core is comparable to that with the published training; batch 32"]
     assert (kept.verdict, kept.value) == ("reproduced", pytest.approx(1))
     assert "11 sets so far (12 planned); rank correlation of all orders +1.00" in kept.found
     assert figure.panels[0].steps == ("as published", "batch 32", "Adam reset", "1 epoch", "20 epochs")
@@ -270,7 +272,7 @@ def test_smaller_runs_are_said_to_be_smaller():
 
 def test_truth_wants_all_orders(make_results):
     config = small(truth, orders="6+rules")
-    results = [one | {"beginnings": one["beginnings"][:40]} for one in make_results(small(truth))]
+    results = [result | {"beginnings": result["beginnings"][:40]} for result in make_results(small(truth))]
     figure = truth.figure(config, results)
     assert {(check.verdict, check.found) for check in figure.claims} == {("not tested", "all orders are needed")}
 

@@ -63,11 +63,11 @@ def test_sets_with_some_orders_join_those_with_all(make_result, make_similarity)
     some += [order for rule, orders in chosen.items() if rule != LAST for order in orders if order not in some]
     part = truth_of(make_result(1, C, lambda order: 0.5 + 0.1 * order[0], some), 0, 2)
     assert (whole.whole, part.whole) == (True, False)
-    found = scores(sets_of([whole, part]), "test")
+    by_rule = scores(sets_of([whole, part]), "test")
     assert LAST in scores(sets_of([whole]), "test")
-    assert LAST not in found
-    assert found[MEAN].accuracy == pytest.approx([65, 65])
-    assert found[TYPICALITY[0]].gain == pytest.approx(
+    assert LAST not in by_rule
+    assert by_rule[MEAN].accuracy == pytest.approx([65, 65])
+    assert by_rule[TYPICALITY[0]].gain == pytest.approx(
         [truth.at(rule_orders(truth, "test")[TYPICALITY[0]][0]) - 65 for truth in (whole, part)]
     )
 
@@ -121,21 +121,21 @@ def test_a_rule_chooses_the_order_that_its_score_ranks_first(make_result, make_s
 
 def test_a_path_rule_is_the_mean_of_its_directions_or_the_planned_one(make_sets):
     sets = make_sets(3, lambda C, order, rng: rng.uniform())
-    found = scores(sets, "test")
+    by_rule = scores(sets, "test")
     for row, truth in enumerate(sets.truths):
-        one, other = rule_orders(truth, "test")["max-path"]
-        assert one == other[::-1]
-        assert found["max-path"].accuracy[row] == pytest.approx((truth.at(one) + truth.at(other)) / 2)
-        assert found[one_way("max-path")].gain[row] == pytest.approx(truth.at(one) - truth.mean)
-    np.testing.assert_allclose(found[MEAN].gain, 0)
+        way, back = rule_orders(truth, "test")["max-path"]
+        assert way == back[::-1]
+        assert by_rule["max-path"].accuracy[row] == pytest.approx((truth.at(way) + truth.at(back)) / 2)
+        assert by_rule[one_way("max-path")].gain[row] == pytest.approx(truth.at(way) - truth.mean)
+    np.testing.assert_allclose(by_rule[MEAN].gain, 0)
     np.testing.assert_allclose(headroom(sets), [truth.best - truth.mean for truth in sets.truths])
 
 
 def test_when_typicality_decides_its_rule_is_the_best_order(make_sets):
     sets = make_sets(5, by_typicality(0.1))
-    found = scores(sets, "test")[TYPICALITY[0]]
-    np.testing.assert_allclose(found.gain, headroom(sets))
-    np.testing.assert_allclose(found.percentile, 100 * 23.5 / 24)
+    score = scores(sets, "test")[TYPICALITY[0]]
+    np.testing.assert_allclose(score.gain, headroom(sets))
+    np.testing.assert_allclose(score.percentile, 100 * 23.5 / 24)
     np.testing.assert_allclose(rank_correlations(sets, "test")[TYPICALITY[0]], 1.0)
 
 
@@ -144,8 +144,8 @@ def test_what_the_last_task_explains(make_sets):
     shares = position_shares(only_last)
     np.testing.assert_allclose(shares[:, -1], 1.0)
     assert shares[:, :-1].max() < 0.2
-    found = scores(only_last, "test")
-    np.testing.assert_allclose(found[LAST].accuracy, found[TYPICALITY[0]].accuracy)
+    by_rule = scores(only_last, "test")
+    np.testing.assert_allclose(by_rule[LAST].accuracy, by_rule[TYPICALITY[0]].accuracy)
     gains = gains_by_last(only_last, "test")
     assert (np.diff(gains, axis=1) > 0).all()
     np.testing.assert_allclose(gains.mean(axis=1), 0, atol=1e-9)

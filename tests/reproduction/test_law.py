@@ -95,28 +95,28 @@ def test_a_world_that_follows_the_law_is_predicted_to_the_point():
 
 
 def test_scores_are_those_of_the_theory():
-    one = part(lambda number, seed: result_of(number, table(number, symmetric=False)), count=4)
-    S = table_of(one.sets[0][0], "test", one)
+    sets = part(lambda number, seed: result_of(number, table(number, symmetric=False)), count=4)
+    S = table_of(sets.sets[0][0], "test", sets)
     m = table(0, symmetric=False)
     np.testing.assert_allclose(S, 0.75 * m + 0.25 * m.T, atol=1e-12)
-    (found,) = scored(one)[0]
-    for order, value in zip(found.truth.orders[:5], found.scores[LAW], strict=False):
+    (scored_set,) = scored(sets)[0]
+    for order, value in zip(scored_set.truth.orders[:5], scored_set.scores[LAW], strict=False):
         assert value == pytest.approx(final_knowledge(S, order, PLAIN_RETENTION).mean())
-    assert found.scores[LAST_ROW] == pytest.approx(S.mean(axis=1)[found.truth.orders[:, -1]])
+    assert scored_set.scores[LAST_ROW] == pytest.approx(S.mean(axis=1)[scored_set.truth.orders[:, -1]])
 
 
 def test_a_choice_among_equals_is_their_mean():
-    (found,) = scored(part(lambda number, seed: result_of(number, table(number)), count=4))[0]
-    last = found.truth.orders[found.scores[LAST_ROW].argmax(), -1]
-    ending = found.truth.accuracy[found.truth.orders[:, -1] == last]
+    (scored_set,) = scored(part(lambda number, seed: result_of(number, table(number)), count=4))[0]
+    last = scored_set.truth.orders[scored_set.scores[LAST_ROW].argmax(), -1]
+    ending = scored_set.truth.accuracy[scored_set.truth.orders[:, -1] == last]
     assert len(ending) == math.factorial(P - 1)
-    assert found.gain(LAST_ROW) == pytest.approx(ending.mean() - found.truth.mean)
-    rows = table_of_sort(found)
-    assert found.gain(ROW_SORT) == pytest.approx(found.truth.at(rows) - found.truth.mean)
+    assert scored_set.gain(LAST_ROW) == pytest.approx(ending.mean() - scored_set.truth.mean)
+    rows = table_of_sort(scored_set)
+    assert scored_set.gain(ROW_SORT) == pytest.approx(scored_set.truth.at(rows) - scored_set.truth.mean)
 
 
-def table_of_sort(found):
-    return tuple(np.argsort(table(found.truth.number).sum(axis=1)).tolist())
+def table_of_sort(scored_set):
+    return tuple(np.argsort(table(scored_set.truth.number).sum(axis=1)).tolist())
 
 
 def test_tables_and_truth_come_from_different_seeds():
@@ -129,7 +129,7 @@ def test_tables_and_truth_come_from_different_seeds():
     crossed = part(make, count=4, seeds=2)
     assert crossed.crossed
     for each in scored(crossed):
-        assert [one.truth.seed for one in each] == [1, 0]
+        assert [scored_set.truth.seed for scored_set in each] == [1, 0]
         assert each[0].rank(LAW) == pytest.approx(1)
         assert each[1].rank(LAW) < 0
         assert each[0].explained(RUN) == pytest.approx(1)
@@ -163,10 +163,10 @@ def test_sizes_of_samples(settings, estimate, sizes):
 
 @pytest.mark.parametrize("retention", [0.0, 0.13, 0.6])
 def test_retention_is_found_at_every_step(retention):
-    one = part(lambda number, seed: result_of(number, table(number, symmetric=False), retention))
-    by_step = retention_by_step(one)
+    sets = part(lambda number, seed: result_of(number, table(number, symmetric=False), retention))
+    by_step = retention_by_step(sets)
     assert list(by_step) == [2, 3, 4]
-    for number in (*by_step.values(), retention_over_steps([one])):
+    for number in (*by_step.values(), retention_over_steps([sets])):
         assert number == pytest.approx((retention,) * 3, abs=1e-9)
 
 
@@ -181,8 +181,8 @@ def test_a_second_seed_takes_the_noise_out():
 # claims
 
 
-def verdicts(found):
-    return {claim.claim.partition(";")[0]: claim.verdict for claim in found}
+def verdicts(checked):
+    return {claim.claim.partition(";")[0]: claim.verdict for claim in checked}
 
 
 def test_claims_turn_with_the_world():
@@ -234,8 +234,8 @@ def test_the_configs_of_the_repository_are_the_runs_of_the_figure():
     for name in image_runs.parts(law.full):
         wanted = list(RunSpecs(figure_module.part_config(law.full, name)))
         paths = [CONFIGS / f"{name}.toml", CONFIGS / f"{name.removesuffix('-p5')}-seeds.toml"]
-        found = [RunSpecs(read_config(path)) for path in paths if path.exists()]
-        assert any(list(specs) == wanted for specs in found), name
+        configs = [RunSpecs(read_config(path)) for path in paths if path.exists()]
+        assert any(list(specs) == wanted for specs in configs), name
 
 
 def test_without_runs_nothing_is_tested_and_nothing_drawn():

@@ -37,10 +37,10 @@ def measured(size, seed):
 def test_the_beam_finds_the_best_order_of_few_tasks(d):
     rng = np.random.default_rng(3)
     S = rng.uniform(-0.3, 0.9, (5, 5))
-    found = beam_from_end(S, d)
+    best_order = beam_from_end(S, d)
     best = max(final_score(S, order, d) for order in itertools.permutations(range(5)))
-    assert sorted(found) == list(range(5))
-    assert final_score(S, found, d) == pytest.approx(best, abs=1e-12)
+    assert sorted(best_order) == list(range(5))
+    assert final_score(S, best_order, d) == pytest.approx(best, abs=1e-12)
 
 
 def test_every_choice_is_an_order_and_ends_as_it_should():
@@ -71,9 +71,9 @@ def made_up(gain):
 def test_verdicts_turn_with_the_gain():
     good, bad = (figure(SMALL, made_up(gain)) for gain in (5.0, -5.0))
     law = [
-        (one.verdict, other.verdict)
-        for one, other in zip(good.claims, bad.claims, strict=True)
-        if one.claim.startswith("The order of the law")
+        (claim.verdict, other.verdict)
+        for claim, other in zip(good.claims, bad.claims, strict=True)
+        if claim.claim.startswith("The order of the law")
     ]
     assert len(law) == 10
     assert set(law) == {("reproduced", "not reproduced")}
@@ -84,9 +84,9 @@ def test_verdicts_turn_with_the_gain():
 def test_few_sets_are_not_tested():
     results = made_up(5.0)
     results[0] = None
-    found = figure(SMALL, results)
-    assert {claim.verdict for claim in found.claims if claim.claim.endswith("10 tasks")} == {"not tested"}
-    assert {claim.verdict for claim in found.claims if claim.claim.startswith("The order of the law is above the")} == {
+    few = figure(SMALL, results)
+    assert {claim.verdict for claim in few.claims if claim.claim.endswith("10 tasks")} == {"not tested"}
+    assert {claim.verdict for claim in few.claims if claim.claim.startswith("The order of the law is above the")} == {
         "not tested",
         "reproduced",
     }

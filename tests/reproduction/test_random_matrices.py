@@ -60,7 +60,7 @@ def test_a_run_equals_plain_computations():
     P, index, repeats = 4, 3, 2
     config = runs.Config(num_tasks=(P,), num_repeats=repeats, **SMALL, **COUNTS)
     spec = runs.specs(config)[index]
-    (found,) = runs.run_batch([spec])
+    (result,) = runs.run_batch([spec])
     C = random_correlation(P, seed=index)
     every = list(itertools.permutations(range(P)))
     closed = {order: final_error(C, order) for order in every}
@@ -80,23 +80,23 @@ def test_a_run_equals_plain_computations():
         "min-path": [shortest, shortest[::-1]],
         "optimal": [min(closed, key=closed.get)],
     }
-    assert found["m"] == pytest.approx((C.sum() - P) / (P * P - P))
+    assert result["m"] == pytest.approx((C.sum() - P) / (P * P - P))
     for kind, these in orders.items():
-        assert found["closed"][kind] == pytest.approx(np.mean([closed[order] for order in these])), kind
-        assert found["simulated"][kind] == pytest.approx(np.mean([simulated[order] for order in these])), kind
-    assert found["closed"]["random"] == pytest.approx(np.mean(list(closed.values())))
-    assert found["closed"]["random_sd"] == pytest.approx(np.std(list(closed.values())))
-    assert min(simulated.values()) < found["simulated"]["random"] < max(simulated.values())
+        assert result["closed"][kind] == pytest.approx(np.mean([closed[order] for order in these])), kind
+        assert result["simulated"][kind] == pytest.approx(np.mean([simulated[order] for order in these])), kind
+    assert result["closed"]["random"] == pytest.approx(np.mean(list(closed.values())))
+    assert result["closed"]["random_sd"] == pytest.approx(np.std(list(closed.values())))
+    assert min(simulated.values()) < result["simulated"]["random"] < max(simulated.values())
 
 
 def test_all_orders_are_the_random_ones_where_there_are_few():
     spec = runs.specs(runs.Config(num_tasks=(3,), **SMALL, **{**COUNTS, "num_random": 100}))[0]
-    (found,) = runs.run_batch([spec])
+    (result,) = runs.run_batch([spec])
     seed = replace(PAPER, num_tasks=3).seed("tasks", 0, 0)
     tasks = sample_tasks(random_correlation(3, seed=0), None, Sizes(**SMALL), seed=seed, small=True)
     errors = [descend(tasks, order)[-1].sum() for order in itertools.permutations(range(3))]
-    assert found["simulated"]["random"] == pytest.approx(np.mean(errors))
-    assert found["simulated"]["random_sd"] == pytest.approx(np.std(errors, ddof=1))
+    assert result["simulated"]["random"] == pytest.approx(np.mean(errors))
+    assert result["simulated"]["random_sd"] == pytest.approx(np.std(errors, ddof=1))
 
 
 def test_ensembles_keep_their_promises():
@@ -111,14 +111,16 @@ def test_ensembles_keep_their_promises():
 
 def test_no_two_sets_share_a_matrix_or_a_seed():
     sets = [ensemble for P in (3, 7) for ensemble, _ in runs.ensembles(runs.ManySizes(), P).values()]
-    matrices = [one.draw(index).tobytes() for one in sets for index in range(20)]
+    matrices = [matrix_set.draw(index).tobytes() for matrix_set in sets for index in range(20)]
     assert len(set(matrices)) == len(matrices) == 160
-    seeds = [one.seed(use, index, 0) for one in sets for use in ("tasks", "orders") for index in range(50)]
+    seeds = [
+        matrix_set.seed(use, index, 0) for matrix_set in sets for use in ("tasks", "orders") for index in range(50)
+    ]
     assert len(set(seeds)) == len(seeds)
     # "larger" was once found among the matrices that "large" had passed over
     large, larger = runs.Ensemble(7, -1.0, 0.15), runs.Ensemble(7, -1.0, 0.25)
-    found = [float(runs.average_correlation(large.draw(index))) for index in range(40)]
-    assert max(found) < 0.4
+    averages = [float(runs.average_correlation(large.draw(index))) for index in range(40)]
+    assert max(averages) < 0.4
     assert min(float(runs.average_correlation(larger.draw(index))) for index in range(5)) >= 0.25
 
 
@@ -170,9 +172,9 @@ def test_ratio_and_its_interval():
     for _ in range(400):
         b = rng.lognormal(0, 0.5, 12)
         a = truth * b + rng.normal(0, 0.1, 12)
-        found = bins.ratio(bins.Errors(np.zeros(12), {"a": a, "b": b}, 0.05, 5), "a", "b")
-        assert found.value == pytest.approx(a.sum() / b.sum())
-        covered += found.low <= truth <= found.high
+        ratio = bins.ratio(bins.Errors(np.zeros(12), {"a": a, "b": b}, 0.05, 5), "a", "b")
+        assert ratio.value == pytest.approx(a.sum() / b.sum())
+        covered += ratio.low <= truth <= ratio.high
     assert 0.91 < covered / 400 < 0.98
 
 
@@ -215,7 +217,7 @@ def test_a_figure_from_runs(name):
     if name in ("fig3e", "fig3g"):
         # our additional matrices start at m = 0.15: this bin holds the paper's alone
         rule = PAIRS[name][0]
-        line = next(one for one in figure.panels[0].series if one.label == rule)
+        line = next(series for series in figure.panels[0].series if series.label == rule)
         want = sum(row["simulated"][rule] for row in paper) / sum(row["simulated"]["random"] for row in paper)
         assert dict(zip(line.x, line.y, strict=True))[0.025] == pytest.approx(want)
 
@@ -295,9 +297,9 @@ def test_an_interval_on_both_sides_is_undecided():
 
 def test_few_data_do_not_show_that_there_is_no_advantage():
     def check(ratio, count):
-        found = noisy(ratio, count)
-        of = {"periphery-to-core": found.of["a"], "random": found.of["b"], "core-to-periphery": found.of["b"]}
-        return fig3_rules._not_for_small(replace(found, of=of), "ours").verdict
+        errors = noisy(ratio, count)
+        of = {"periphery-to-core": errors.of["a"], "random": errors.of["b"], "core-to-periphery": errors.of["b"]}
+        return fig3_rules._not_for_small(replace(errors, of=of), "ours").verdict
 
     assert [check(0.9, 6), check(0.5, 100), check(1.5, 100)] == ["undecided", "not reproduced", "reproduced"]
 
@@ -314,6 +316,6 @@ def test_alike_means_no_opposite_verdicts():
 
 def test_too_few_matrices_are_not_tested():
     config = replace(load("fig3e").full, num_matrices=6, num_large=3, num_positive=0)
-    found = verdicts("fig3e", config, made_up(config, *TYPICALITY))
-    assert "not tested" in found.values()
-    assert all(found[c] == "not tested" for c in found if "entries in [0, 1]" in c or "more such matrices" in c)
+    by_claim = verdicts("fig3e", config, made_up(config, *TYPICALITY))
+    assert "not tested" in by_claim.values()
+    assert all(by_claim[c] == "not tested" for c in by_claim if "entries in [0, 1]" in c or "more such matrices" in c)

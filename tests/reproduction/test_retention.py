@@ -85,16 +85,16 @@ def order_result(params, d):
 
 def made_up(config, exponent):
     """Results of all specs under the law."""
-    found = []
+    results = []
     for spec in specs(config):
         if spec.kind == KIND:
-            found.append(pair_result(spec.params, exponent))
+            results.append(pair_result(spec.params, exponent))
         elif "uneven" in spec.params:
             d = kept(_steps(config, spec.params["set"]), exponent)
-            found.append(order_result(spec.params, d))
+            results.append(order_result(spec.params, d))
         else:
-            found.append(order_result(spec.params, 0.1))
-    return found
+            results.append(order_result(spec.params, 0.1))
+    return results
 
 
 @pytest.fixture(scope="module")
@@ -111,16 +111,16 @@ def test_the_config_of_the_repository_is_the_run_of_the_figure():
 
 
 def test_the_fit_gives_back_exponents_and_level(falling):
-    found = measured(SMALL, falling)
-    assert found.count == 3
-    value = found.fit.number("steps", 3)
+    fitted = measured(SMALL, falling)
+    assert fitted.count == 3
+    value = fitted.fit.number("steps", 3)
     assert value.value == pytest.approx(-0.4, abs=0.02)
     assert value.low <= value.value <= value.high
-    assert found.fit.number("learning_rate", 3).value == pytest.approx(-0.4, abs=0.02)
-    assert found.fit.number("width", 3).value == pytest.approx(0, abs=0.02)
-    assert found.fit.predicted([0.0] * 6)[0] == pytest.approx(0.2, abs=0.01)
+    assert fitted.fit.number("learning_rate", 3).value == pytest.approx(-0.4, abs=0.02)
+    assert fitted.fit.number("width", 3).value == pytest.approx(0, abs=0.02)
+    assert fitted.fit.predicted([0.0] * 6)[0] == pytest.approx(0.2, abs=0.01)
     base = CELLS["base"]
-    assert found.values[Point(base, 3000)][0] == pytest.approx(kept(3000, 0.4), abs=0.01)
+    assert fitted.values[Point(base, 3000)][0] == pytest.approx(kept(3000, 0.4), abs=0.01)
 
 
 def test_verdicts_turn_with_the_exponent(falling):
@@ -134,15 +134,15 @@ def test_verdicts_turn_with_the_exponent(falling):
         "A retention for each task ranks orders better",
     )
     for start in starts:
-        found = [next(c.verdict for c in one.claims if c.claim.startswith(start)) for one in (good, bad)]
-        assert found == ["reproduced", "not reproduced"], start
+        said = [next(c.verdict for c in shown.claims if c.claim.startswith(start)) for shown in (good, bad)]
+        assert said == ["reproduced", "not reproduced"], start
     assert len(good.panels) == 6
 
 
 def test_a_retention_that_does_not_rise_is_said(falling):
-    found = verdicts(figure(SMALL, falling).claims)
+    by_claim = verdicts(figure(SMALL, falling).claims)
     label = next(iter(PARTS.values()))[0]
-    assert found[f"Retention is higher at the fifth task than at the second; {label}"] != "reproduced"
+    assert by_claim[f"Retention is higher at the fifth task than at the second; {label}"] != "reproduced"
 
 
 def test_predictions_with_the_true_retention_are_nearly_exact(falling):
@@ -159,11 +159,13 @@ def test_uneven_networks_keep_what_their_steps_say(tmp_path):
         results = store.get(wanted)
     pairs = {place: results[2 * place : 2 * place + 2] for place in range(12)}
     sums = _size_sums(config, pairs)[0]
-    d, one = (ratios[0] for ratios in (retention(sums, set_weights(12)), retention(sums.sum(axis=1), set_weights(12))))
+    d, by_sums = (
+        ratios[0] for ratios in (retention(sums, set_weights(12)), retention(sums.sum(axis=1), set_weights(12)))
+    )
     steps = np.sort(_steps(config, 0))
-    by_steps = retention_for_steps(steps, one)
+    by_steps = retention_for_steps(steps, by_sums)
     assert d == pytest.approx(by_steps, abs=0.05)
-    assert np.abs(d - one).max() > 0.1
+    assert np.abs(d - by_sums).max() > 0.1
 
     # Orders are told no better by it, and no worse: the last task is what counts.
     leads = []

@@ -49,7 +49,7 @@ def test_simulation_is_near_the_closed_form(results):
 
 def test_figure_shows_the_numbers(results):
     figure = rules_at_scale.figure(TINY, results)
-    shown = next(one for one in figure.panels[0].series if one.role == "greedy")
+    shown = next(series for series in figure.panels[0].series if series.role == "greedy")
     expected = np.exp(np.mean([np.log(row["greedy"] / row["random"]) for row in results[2:4]]))
     assert shown.y[1] == pytest.approx(expected)
     assert shown.low[1] <= shown.y[1] <= shown.high[1]

@@ -99,11 +99,11 @@ def offspring(pid):
             parents[int(status.parent.name)] = int(status.read_text().rsplit(")", 1)[1].split()[1])
         except OSError:
             continue  # it has ended
-    found, grown = set(), {pid}
+    family, grown = set(), {pid}
     while grown:
-        found |= grown
-        grown = {child for child, parent in parents.items() if parent in found} - found
-    return found - {pid}
+        family |= grown
+        grown = {child for child, parent in parents.items() if parent in family} - family
+    return family - {pid}
 
 
 def wait_for(path, count, process):

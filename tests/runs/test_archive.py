@@ -53,13 +53,13 @@ def kept(store, tmp_path, capsys):
 
 
 def test_read_back_unchanged(kept, store, tmp_path):
-    with Store(store) as wanted, Store(tmp_path / "new.sqlite") as found:
-        assert load_tables(kept.parent, found) == 2
-        assert load_archive(description_path(kept), found) == 0  # nothing is put twice
-        assert {entry.device for entry in found.entries()} == {"gpu: a fast one"}
-        assert found.seconds([spec(0), spec(3)]) == 5.0
+    with Store(store) as wanted, Store(tmp_path / "new.sqlite") as read:
+        assert load_tables(kept.parent, read) == 2
+        assert load_archive(description_path(kept), read) == 0  # nothing is put twice
+        assert {entry.device for entry in read.entries()} == {"gpu: a fast one"}
+        assert read.seconds([spec(0), spec(3)]) == 5.0
         for number in (0, 3):
-            assert found.get([spec(number)]) == wanted.get([spec(number)]) != [None]
+            assert read.get([spec(number)]) == wanted.get([spec(number)]) != [None]
     assert [file.name for file in kept.parent.iterdir() if "part" in file.name] == []
 
 

@@ -33,15 +33,15 @@ def test_slurm():
     )
     assert broken.returncode != 0
     command = text.split("-- \\\n", 1)[1].replace("\\\n", " ").replace('"${CPUS_PER_WORKER:-1}"', "1")
-    found = options_of(command.replace('"${GPUS_PER_WORKER:-0}"', "0.5"))
-    assert (found.address, found.cpus, found.gpus) == ("auto", 1.0, 0.5)
+    options = options_of(command.replace('"${GPUS_PER_WORKER:-0}"', "0.5"))
+    assert (options.address, options.cpus, options.gpus) == ("auto", 1.0, 0.5)
 
 
 def test_kuberay():
     job = parsed("kuberay.yaml")
     assert (job["apiVersion"], job["kind"]) == ("ray.io/v1", "RayJob")
-    found = options_of(job["spec"]["entrypoint"])
-    assert (found.config, found.store, found.address) == ("/config/run.toml", "/results/run.sqlite", "auto")
+    options = options_of(job["spec"]["entrypoint"])
+    assert (options.config, options.store, options.address) == ("/config/run.toml", "/results/run.sqlite", "auto")
     cluster = job["spec"]["rayClusterSpec"]
     head = cluster["headGroupSpec"]["template"]["spec"]
     mounts = {mount["name"]: mount["mountPath"] for mount in head["containers"][0]["volumeMounts"]}

@@ -29,7 +29,7 @@ def diverging(batch):
 
 
 def cut(batch):
-    return [{"with": [one.params["x"] for one in batch]} for _ in batch]
+    return [{"with": [spec.params["x"] for spec in batch]} for _ in batch]
 
 
 @pytest.fixture(params=["local", "ray"])
@@ -88,8 +88,8 @@ def test_batches_are_cut_at_the_same_places_whatever_is_missing(complete):
     with Store() as store:
         store.put(SPECS[1:3], [{"with": []}] * 2, 1.0)
         complete(SPECS[:10], cut, store, batch_size=4)
-        found = [result["with"] for result in store.get(SPECS[:10])]
-    assert found == [[0, 3], [], [], [0, 3], *[[4, 5, 6, 7]] * 4, *[[8, 9]] * 2]
+        batches = [result["with"] for result in store.get(SPECS[:10])]
+    assert batches == [[0, 3], [], [], [0, 3], *[[4, 5, 6, 7]] * 4, *[[8, 9]] * 2]
 
 
 def test_the_caller_may_end_it(complete):
@@ -110,9 +110,9 @@ class Lazy:
         return self.count
 
     def __getitem__(self, part):
-        found = [RunSpec("square.1", {"x": x}) for x in range(*part.indices(self.count))]
-        self.longest = max(self.longest, len(found))
-        return found
+        specs = [RunSpec("square.1", {"x": x}) for x in range(*part.indices(self.count))]
+        self.longest = max(self.longest, len(specs))
+        return specs
 
 
 def test_specs_are_looked_at_batch_by_batch(complete):

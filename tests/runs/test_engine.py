@@ -66,9 +66,11 @@ def results(path):
     """The exported table as bytes, the similarities, and those by curvature, from a store."""
     assert main(["export", str(path), "-o", f"{path}.csv"]) == 0
     with Store(path) as store:
-        found = [result["similarities"] for result in store.get(RunSpecs(read_config(path.parent / "tiny.toml")))]
-    curvature = [one.pop("curvature")["value"] for one in found]
-    return Path(f"{path}.csv").read_bytes(), found, np.array(curvature)
+        similarities = [
+            result["similarities"] for result in store.get(RunSpecs(read_config(path.parent / "tiny.toml")))
+        ]
+    curvature = [by_name.pop("curvature")["value"] for by_name in similarities]
+    return Path(f"{path}.csv").read_bytes(), similarities, np.array(curvature)
 
 
 @pytest.fixture(scope="module")
@@ -78,11 +80,11 @@ def whole(folder, command):
     return results(folder / "whole")
 
 
-def same(found, whole):
+def same(ours, whole):
     """Bit by bit, but for the curvature, where XLA's sum over the examples depends on the number of threads."""
-    assert found[0] == whole[0]
-    assert found[1] == whole[1]
-    np.testing.assert_allclose(found[2], whole[2], rtol=0, atol=1e-5 * np.abs(whole[2]).max())
+    assert ours[0] == whole[0]
+    assert ours[1] == whole[1]
+    np.testing.assert_allclose(ours[2], whole[2], rtol=0, atol=1e-5 * np.abs(whole[2]).max())
 
 
 def test_two_threads(folder, command, whole):

@@ -97,7 +97,9 @@ def test_pools_of_a_share_have_the_shape_of_the_whole():
 @pytest.mark.slow("training")
 def test_adam_starts_afresh_only_when_asked():
     base = {"num_tasks": 2, "orders": 1, "epochs": 1, "fraction": 0.2}
-    kept, reset = (runs.run_batch(RunSpecs(config_of({**base, "reset_adam": one}))[:1])[0] for one in (False, True))
+    kept, reset = (
+        runs.run_batch(RunSpecs(config_of({**base, "reset_adam": setting}))[:1])[0] for setting in (False, True)
+    )
     assert kept["loss"][1] == reset["loss"][1]  # after the first task
     assert kept["loss"][2] != reset["loss"][2]
 
@@ -106,9 +108,9 @@ def test_named_tasks_take_the_place_of_drawn_ones():
     config = config_of({"tasks": ["3-5", "8-1"], "num_sets": 1, "num_tasks": 2, "epochs": 1, "fraction": 0.2})
     (spec,) = RunSpecs(config)
     assert "tasks" not in RunSpecs(config_of({}))[0].params  # specs from before there were named tasks stay theirs
-    found = runs.run_batch([spec])[0]["task_set"]
-    assert found["names"] == ("3-5", "8-1")
-    assert found["tasks"] == (((3, 5), (0, 1)), ((8, 1), (0, 1)))
+    task_set = runs.run_batch([spec])[0]["task_set"]
+    assert task_set["names"] == ("3-5", "8-1")
+    assert task_set["tasks"] == (((3, 5), (0, 1)), ((8, 1), (0, 1)))
     with pytest.raises(ValueError, match="`tasks` must name classes with hyphens between them, got 'cat' in '3-cat'"):
         runs.task_set(runs.dataset_of("digits"), {"tasks": ["3-cat"]}, 0)
     with pytest.raises(ValueError, match="`tasks` must have equally many classes"):

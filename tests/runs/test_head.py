@@ -47,32 +47,32 @@ def clock(monkeypatch):
 
 
 def test_a_head_may_be_silent_for_a_while_and_no_longer(connect, listening, clock):
-    one = connect()
+    connection = connect()
     clock[0] += 1000  # nobody has asked for long: that is not its fault
-    one.answers()
+    connection.answers()
     address = f"127.0.0.1:{listening.getsockname()[1]}"
     listening.close()
     for seconds in (0, head.ASKED_AGAIN_SECONDS, head.REACHED_SECONDS - 1):
         clock[0] += seconds
-        one.answers()
+        connection.answers()
     clock[0] += 2
     with pytest.raises(HeadLost, match=f"got nothing from {address}; what is finished is kept"):
-        one.answers()
+        connection.answers()
 
 
 def test_an_agent_that_ends_is_noticed_at_once(connect, agent):
-    one = connect()
+    connection = connect()
     line, _ = agent.accept()
-    with one.guarded():
+    with connection.guarded():
         line.close()
     with pytest.raises(HeadLost, match="got nothing from Ray's agent on this machine"):
-        one.answers()
-    with pytest.raises(HeadLost), one.guarded():
+        connection.answers()
+    with pytest.raises(HeadLost), connection.guarded():
         pytest.fail("Ray was asked")
 
 
 def test_an_error_of_ray_is_the_heads_fault_where_that_is_gone(connect, agent):
-    one = connect()
+    connection = connect()
     line, _ = agent.accept()
 
     def fail(*, because_of_the_agent):
@@ -80,18 +80,18 @@ def test_an_error_of_ray_is_the_heads_fault_where_that_is_gone(connect, agent):
             line.close()
         raise OSError("Connection reset by peer")
 
-    with pytest.raises(OSError, match="reset"), one.guarded():
+    with pytest.raises(OSError, match="reset"), connection.guarded():
         fail(because_of_the_agent=False)
-    with pytest.raises(HeadLost), one.guarded():
+    with pytest.raises(HeadLost), connection.guarded():
         fail(because_of_the_agent=True)
 
 
 def test_from_outside_ray_says_it(connect, listening, agent, clock):
-    one = connect(outside=True)
+    connection = connect(outside=True)
     listening.close()
     agent.close()
     clock[0] += 1000
-    one.answers()
+    connection.answers()
     with pytest.raises(HeadLost, match=r"got nothing from there \(lost\)"), from_outside():
         raise ConnectionError("lost")
 
@@ -115,11 +115,11 @@ def test_a_number_is_asked_for_beside_the_work(connect):
 
 
 def test_a_number_that_never_comes_holds_nobody_up(connect, agent):
-    one = connect()
+    connection = connect()
     line, _ = agent.accept()
     line.close()
     with pytest.raises(HeadLost):
-        PolledCount(threading.Event().wait, one, 5.0).last()
+        PolledCount(threading.Event().wait, connection, 5.0).last()
 
 
 def test_what_is_said_of_an_error():

@@ -87,10 +87,10 @@ def test_the_same_bits_as_here(make):
     learner = make()
     here = learn_orders(learner, tasks(), ORDERS, (0, 1), examples=True)
     there = learn_orders(RayLearner(learner), tasks(), ORDERS, (0, 1), examples=True)
-    for one, other in zip(here, there, strict=True):
-        assert one.keys() == other.keys()
-        for prefix in one:
-            for ours, theirs in zip(one[prefix], other[prefix], strict=True):
+    for local, remote in zip(here, there, strict=True):
+        assert local.keys() == remote.keys()
+        for prefix in local:
+            for ours, theirs in zip(local[prefix], remote[prefix], strict=True):
                 assert ours[:3] == theirs[:3]
                 np.testing.assert_array_equal(ours.examples, theirs.examples)
 
@@ -121,7 +121,7 @@ def test_the_jax_learner():
 
     learner = JaxLearner(mlp((4,), 2, hidden=(8,)))
     learner.at_once = 2  # both seeds together, here and there: one shape to compile
-    here, there = (learn_orders(one, tasks(), ORDERS[:1], (0, 1)) for one in (learner, RayLearner(learner)))
+    here, there = (learn_orders(each, tasks(), ORDERS[:1], (0, 1)) for each in (learner, RayLearner(learner)))
     assert here == there
 
 
@@ -183,7 +183,7 @@ def test_checkpoints_that_do_not_fit_the_object_store_are_spilled():
     models = learner.fit_many([learner.make(0)] * 9, [NAMED[k % 3] for k in range(9)])  # all are held at a time
     assert len(models) * megabytes > 2 * 80
     rows = learner.score_many(models, NAMED)
-    assert [[one.loss for one in row] for row in rows] == [
+    assert [[score.loss for score in row] for row in rows] == [
         [1.0 if k % 3 == j else 10.0 for j in range(3)] for k in range(9)
     ]
 

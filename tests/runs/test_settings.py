@@ -17,29 +17,29 @@ def test_digests_of_stores_that_are_there():
 
 
 def test_they_are_a_sequence():
-    found = RunSpecs(Config(num_sets=3, num_seeds=2))
-    listed = list(found)
+    specs = RunSpecs(Config(num_sets=3, num_seeds=2))
+    listed = list(specs)
     assert [(spec.params["set"], spec.params["seed"]) for spec in listed] == [
         (s, k) for s in range(3) for k in range(2)
     ]
-    assert len(found) == 6
-    assert found[-1] == listed[-1]
-    assert found[1:5:2] == listed[1:5:2]
-    assert found[4:100] == listed[4:]
-    assert found == listed
-    assert found != listed[:5]
-    assert found != RunSpecs(Config(num_sets=3, num_seeds=2, epochs=6))
+    assert len(specs) == 6
+    assert specs[-1] == listed[-1]
+    assert specs[1:5:2] == listed[1:5:2]
+    assert specs[4:100] == listed[4:]
+    assert specs == listed
+    assert specs != listed[:5]
+    assert specs != RunSpecs(Config(num_sets=3, num_seeds=2, epochs=6))
     with pytest.raises(IndexError):
-        found[6]
+        specs[6]
 
 
 @pytest.mark.slow("memory")
 def test_a_million_take_no_memory():
     tracemalloc.start()
     try:
-        found = RunSpecs(Config(num_sets=10**6))
-        assert found[999_999].params["set"] == 999_999
-        assert len(found[500_000:500_100]) == 100
+        specs = RunSpecs(Config(num_sets=10**6))
+        assert specs[999_999].params["set"] == 999_999
+        assert len(specs[500_000:500_100]) == 100
         assert tracemalloc.get_traced_memory()[1] < 200_000
     finally:
         tracemalloc.stop()

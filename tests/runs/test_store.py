@@ -42,10 +42,10 @@ def test_what_is_forgotten_is_gone_with_its_failure(tmp_path):
 
 
 def test_the_first_result_stays(tmp_path):
-    with Store(tmp_path / "s") as one, Store(tmp_path / "s") as two:
-        one.put(SPECS[:1], [{"y": 1}], 1.0)
-        two.put(SPECS[:1], [{"y": 2}], 1.0)
-        assert one.get(SPECS[:1]) == two.get(SPECS[:1]) == [{"y": 1}]
+    with Store(tmp_path / "s") as first, Store(tmp_path / "s") as second:
+        first.put(SPECS[:1], [{"y": 1}], 1.0)
+        second.put(SPECS[:1], [{"y": 2}], 1.0)
+        assert first.get(SPECS[:1]) == second.get(SPECS[:1]) == [{"y": 1}]
 
 
 def test_what_cannot_be_a_store_is_refused(tmp_path):
