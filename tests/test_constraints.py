@@ -278,12 +278,12 @@ def test_with_groups_what_is_allowed_is_what_keeps_every_constraint(size, seed):
     every = {tuple(tasks[list(order)].tolist()) for order in itertools.permutations(range(len(tasks)))}
     expected = {order for order in every if constraints.allows(order)}
     assert tuple(hidden[len(learned) :]) in expected
-    found = {
+    kept = {
         tuple(tasks[list(order)].tolist())
         for order in allowed(constraints.precedence())
         if sum(a != b for a, b in itertools.pairwise(labels[list(order)])) == len(set(labels.tolist())) - 1
     }
-    assert found == expected
+    assert kept == expected
     for order in itertools.permutations(tasks.tolist(), min(2, len(tasks))):
         assert constraints.allows_ending(order) == any(other[len(other) - len(order) :] == order for other in expected)
     assert Constraints.from_options(constraints.names, constraints.options).options == constraints.options

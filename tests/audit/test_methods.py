@@ -42,9 +42,9 @@ def test_equal_methods_are_told_apart_in_one_of_twenty_cases(shape, order, seed)
 def test_intervals_hold_the_true_difference():
     rng = np.random.default_rng(2)
     estimates = [crossed_estimate(draw(rng, 12, 3, 1.0, 0.2, 1.0) - 0.5 + 0.7) for _ in range(1500)]
-    assert np.mean([found.low < 0.7 < found.high for found in estimates]) == pytest.approx(0.955, abs=0.02)
+    assert np.mean([interval.low < 0.7 < interval.high for interval in estimates]) == pytest.approx(0.955, abs=0.02)
     strong = [crossed_estimate(draw(rng, 24, 3, 1.0, 0.0, 1.0) - 0.5 + 1.2) for _ in range(200)]
-    assert np.mean([found.p < 0.05 for found in strong]) > 0.9
+    assert np.mean([test.p < 0.05 for test in strong]) > 0.9
 
 
 def test_the_interaction_is_the_f_test_of_the_textbook():
@@ -132,22 +132,22 @@ def test_three_methods():
 
 
 def test_what_cannot_be_compared_is_refused(tmp_path):
-    one = [{"method": "a", "order": order, "seed": 0, "accuracy": 0.5} for order in ("x>y", "y>x")]
+    single = [{"method": "a", "order": order, "seed": 0, "accuracy": 0.5} for order in ("x>y", "y>x")]
     for runs, said in (
-        (one, "`results` must hold two methods or more, got 1. Add a column method"),
+        (single, "`results` must hold two methods or more, got 1. Add a column method"),
         (
-            [*one, {**one[0], "method": "b"}],
+            [*single, {**single[0], "method": "b"}],
             "must have two runs or more of each method, got one of 'b'. Run it in other",
         ),
         (
-            [*one, *({**one[0], "method": "b", "order": "z", "seed": seed} for seed in (1, 2))],
+            [*single, *({**single[0], "method": "b", "order": "z", "seed": seed} for seed in (1, 2))],
             "must have the same tasks in every order, got 'z'",
         ),
         (
-            [{**row, "order": f"mine {k}", "method": "ab"[k // 2]} for k, row in enumerate([*one, *one])],
+            [{**row, "order": f"mine {k}", "method": "ab"[k // 2]} for k, row in enumerate([*single, *single])],
             "must have orders that two methods share, got none. Run both in the same orders.",
         ),
     ):
         with pytest.raises(ValueError, match=said.replace("(", r"\(")):
             audit_methods(runs)
-    assert list(read_methods(one)) == ["a"]
+    assert list(read_methods(single)) == ["a"]

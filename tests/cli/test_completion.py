@@ -119,12 +119,12 @@ def test_bash_offers_what_fits(words, offered, capsys):
 
 def commands_of(parser, name="taskorder"):
     """Every command with its options."""
-    found = {name: [word for action in parser._actions for word in action.option_strings]}
+    options = {name: [word for action in parser._actions for word in action.option_strings]}
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for word, inner in action.choices.items():
-                found |= commands_of(inner, f"{name} {word}")
-    return found
+                options |= commands_of(inner, f"{name} {word}")
+    return options
 
 
 @pytest.mark.parametrize("shell", SHELLS)

@@ -182,8 +182,8 @@ def test_branch_and_bound_with_groups_equals_the_list(rank):
         assert proof.complete
         assert proof.error == pytest.approx(listed.error, rel=2e-9)
         assert keeps_groups(proof.order[None], problem.together).all()
-        found = search_order(problem, seed=0, clock=Clock(60.0))
-        assert problem.error(found) <= 1.02 * listed.error
+        order = search_order(problem, seed=0, clock=Clock(60.0))
+        assert problem.error(order) <= 1.02 * listed.error
 
 
 def test_the_first_order_rule_with_groups_is_the_best_of_the_list_and_searches_beyond_it():

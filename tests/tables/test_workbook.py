@@ -51,9 +51,9 @@ DRESSES = {
 def test_sheets(rows, names, save):
     path = save(Sheet1=rows)
     for source in (path, str(path), io.BytesIO(path.read_bytes()), f"{path}:Sheet1"):
-        matrix, found = read_similarity(source)
+        matrix, read_names = read_similarity(source)
         np.testing.assert_array_equal(matrix, TABLE)
-        assert found == names
+        assert read_names == names
 
 
 def test_the_only_sheet_with_a_table_is_read(save, caplog):

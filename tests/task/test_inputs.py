@@ -236,8 +236,8 @@ def test_a_large_sparse_matrix_is_never_made_dense(monkeypatch):
     tasks = [Task(name, large, np.arange(10_000) % (2 + k)) for k, name in enumerate("ab")]
     assert tasks[0].inputs.data is large.data  # neither is it copied
     assert tasks[0].digest
-    found = plan(tasks, SklearnLearner(SGDClassifier(loss="log_loss"), epochs=1), pilot=60, seeds=1, draws=0)
-    assert sorted(found.order) == [0, 1]
+    chosen = plan(tasks, SklearnLearner(SGDClassifier(loss="log_loss"), epochs=1), pilot=60, seeds=1, draws=0)
+    assert sorted(chosen.order) == [0, 1]
     assert made_dense == []
 
 
