@@ -24,11 +24,6 @@ FASHION: Mapping[str, Any] = {"dataset": "fashion-mnist", "net": "mlp", "similar
 CIFAR10: Mapping[str, Any] = {"dataset": "cifar10", "net": "cnn", "similarities": EVERY}
 CIFAR100: Mapping[str, Any] = {"dataset": "cifar100", "net": "cnn", "similarities": ("test", "train", "1%")}
 CHOICE: Mapping[str, Any] = {**FASHION, "similarities": ("test",)}
-MANY: Mapping[str, Any] = {
-    **CIFAR100,
-    "orders": "60+rules+law",
-    "similarities": ("test", "10 examples", "30 examples", "100 examples", "300 examples"),
-}
 PARTS: Mapping[str, Mapping[str, Any]] = {
     "fashion-mnist": FASHION,
     "cifar10": CIFAR10,
@@ -41,14 +36,8 @@ PARTS: Mapping[str, Mapping[str, Any]] = {
     "fashion-mnist-reset": {**CHOICE, "reset_adam": True},
     "fashion-mnist-epochs1": {**CHOICE, "epochs": 1},
     "fashion-mnist-epochs20": {**CHOICE, "epochs": 20},
-    "fashion-mnist-new": {**FASHION, "first_set": 100},
-    "cifar100-new": {**CIFAR100, "first_set": 100},
-    "cifar100-p10": {**MANY, "num_tasks": 10},
-    "cifar100-p20": {**MANY, "num_tasks": 20},
-    "cifar100-p50": {**MANY, "num_tasks": 50},
-    "cifar100-p10-uneven": {**MANY, "num_tasks": 10, "uneven": 30.0},
-    "cifar100-p20-uneven": {**MANY, "num_tasks": 20, "uneven": 30.0},
-    "cifar100-p50-uneven": {**MANY, "num_tasks": 50, "uneven": 30.0},
+    "fashion-mnist-new": {**FASHION, "similarities": ("test", "1%"), "first_set": 100},
+    "cifar100-new": {**CIFAR100, "similarities": ("test", "1%", "100 examples", "300 examples"), "first_set": 100},
     "fig1c": {
         **CIFAR10,
         "num_tasks": 3,
@@ -81,12 +70,6 @@ LABELS = {
     "fashion-mnist-epochs20": "20 epochs",
     "fashion-mnist-new": "Fashion-MNIST 100-149",
     "cifar100-new": "CIFAR-100 100-149, 5 tasks",
-    "cifar100-p10": "CIFAR-100, 10 tasks",
-    "cifar100-p20": "CIFAR-100, 20 tasks",
-    "cifar100-p50": "CIFAR-100, 50 tasks",
-    "cifar100-p10-uneven": "CIFAR-100, 10 uneven tasks",
-    "cifar100-p20-uneven": "CIFAR-100, 20 uneven tasks",
-    "cifar100-p50-uneven": "CIFAR-100, 50 uneven tasks",
     "fig1c": "CIFAR-10, 3 tasks",
 }
 

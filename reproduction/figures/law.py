@@ -58,8 +58,6 @@ TWO_SEEDS = ("fashion-mnist", "cifar10", "cifar100-p5", "fashion-mnist-new", "ci
 VARIANTS = ("fashion-mnist-batch32", "fashion-mnist-reset", "fashion-mnist-epochs1", "fashion-mnist-epochs20")
 NEW = ("fashion-mnist-new", "cifar100-new")
 """Task sets that nobody had used when the formulas were frozen."""
-MANY = tuple(f"cifar100-p{count}{sizes}" for sizes in ("", "-uneven") for count in (10, 20, 50))
-"""Task sets of many tasks; their sizes go beyond those of all other parts."""
 NAMES = {
     "cifar10": "CIFAR-10 0-29",
     "cifar10-sampled": "CIFAR-10 30-99",
@@ -91,12 +89,6 @@ class Config(Shared):
     fashion_mnist_epochs20: int = 30
     fashion_mnist_new: int = 50
     cifar100_new: int = 50
-    cifar100_p10: int = 10
-    cifar100_p20: int = 10
-    cifar100_p50: int = 4
-    cifar100_p10_uneven: int = 10
-    cifar100_p20_uneven: int = 10
-    cifar100_p50_uneven: int = 4
     min_sets: int = 4
 
 
@@ -130,10 +122,10 @@ def figure(config: Config, results: Sequence[dict[str, Any] | None]) -> FigureDa
 
 def figure_of(there: Mapping[str, Part], config: Config) -> FigureData:
     """The figure of these parts; those that were planned for later and are not there are left out."""
-    later = [name for name in (*NEW, *MANY) if name in there and not there[name].sets]
+    later = [name for name in NEW if name in there and not there[name].sets]
     by_name = _told_apart({name: part for name, part in there.items() if name not in later})
     reports = {name: report_of(part) for name, part in by_name.items()}
-    held_out = [report for name, report in reports.items() if name not in ("developed", *VARIANTS, *NEW, *MANY)]
+    held_out = [report for name, report in reports.items() if name not in ("developed", *VARIANTS, *NEW)]
     main = [report for report in reports.values() if report.part.name not in VARIANTS]
     new = [reports[name] for name in NEW if name in reports]
     pilots = {
