@@ -38,7 +38,7 @@ FIGURES = {
     "training-choices": ("training_choices", "other batch sizes, optimizers and epochs"),
     "law": ("law", "the law of retention among all orders of image tasks"),
     "retention": ("retention", "what sets how much a network keeps"),
-    "many-tasks": ("many_tasks", "10 and 20 image tasks: the law and the rules"),
+    "many-tasks": ("many_tasks", "10 to 50 image tasks: the law, rules, pilots and races"),
     "early-stopping": ("early_stopping", "training that ends before convergence"),
     "finite-size": ("finite_size", "the closed form at finite size"),
     "rules-at-scale": ("rules_at_scale", "the rules from 3 to 200 tasks"),
@@ -69,6 +69,8 @@ class Figure:
     """The panels and claims, from the settings and the results of all runs."""
     batch: int = 1
     """How many runs to compute between two commits to the store."""
+    keep: bool = False
+    """Whether the results of its runs are kept beside the figure, because they take a GPU."""
 
 
 def load(name: str) -> Figure:

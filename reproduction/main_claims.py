@@ -285,25 +285,25 @@ QUESTIONS = (
     Row(
         "Is the order of the law above the mean order of many image tasks?",
         "many-tasks",
-        ("The order of the law is above the mean",),
+        ("The law's order is above the mean random",),
         POINTS,
     ),
     Row(
         "Is it above sorting them by row sums?",
         "many-tasks",
-        ("The order of the law is above that of sorting",),
+        ("The law's order is above that of sorting",),
         POINTS,
     ),
     Row(
         "Is it above periphery-to-core there?",
         "many-tasks",
-        ("The order of the law is above that of periphery",),
+        ("The law's order is above that of periphery",),
         POINTS,
     ),
     Row(
-        "Is the closed-form optimum above the mean order of many image tasks?",
+        "Is it above the closed-form optimum there?",
         "many-tasks",
-        ("The order of optimal is above the mean",),
+        ("The law's order is above that of optimal",),
         POINTS,
     ),
     Row(

@@ -68,12 +68,12 @@ def measure(params: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     P, uneven = params[0]["num_tasks"], params[0]["uneven"]
     places = [tuple(range(P * place, P * (place + 1))) for place in range(len(sets))]
     alone = [single_tasks(tasks, 1000 * each["set"] + TABLE_SEED) for tasks, each in zip(places, params, strict=True)]
-    tables = [{FULL: found["test"]} for found in transfer_tables(net, train, alone, {"test": test}, **how)]
+    tables = [{FULL: each["test"]} for each in transfer_tables(net, train, alone, {"test": test}, **how)]
     for most in params[0]["samples"]:
         sample = task_pool(data, sets, uneven=uneven, most=most, inputs=train.inputs, length=train.rows.shape[1])
         name = sample_name(most)
-        for known, found in zip(tables, transfer_tables(net, sample, alone, {name: sample}, **how), strict=True):
-            known[name] = found[name]
+        for known, of_sample in zip(tables, transfer_tables(net, sample, alone, {name: sample}, **how), strict=True):
+            known[name] = of_sample[name]
     measured: list[dict[str, Any]] = [
         {"tables": {name: _plain(table) for name, table in each.items()}} for each in tables
     ]
@@ -83,8 +83,8 @@ def measure(params: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
             for tasks, each in zip(places, params, strict=True)
         ]
         ends = train_whole_orders(net, train, test, short, **how)
-        for known, table, curriculum, end in zip(measured, tables, short, ends, strict=True):
-            known["retention"] = retention_moments(table[FULL], curriculum.orders, end._asdict())
+        for result, table, curriculum, end in zip(measured, tables, short, ends, strict=True):
+            result["retention"] = retention_moments(table[FULL], curriculum.orders, end._asdict())
     return measured
 
 
@@ -106,8 +106,8 @@ def _pairs(P: int, number: int) -> tuple[Prefix, ...]:
 def retention_moments(table: Mapping[str, Any], orders: Sequence[Prefix], ends: Mapping[str, Floats]) -> list[float]:
     """The sums of x' y, of x' x and of x x over pairs and tasks, whose ratios are the retention and the noise in x.
 
-    y = M_ikj - m_kj on x = m_ij - m_kj m_ik for pairs (i, k) and tasks j other than k; x' is x in the other table, which
-    is of another seed.
+    y = M_ikj - m_kj on x = m_ij - m_kj m_ik for pairs (i, k) and tasks j other than k; x' is x in the other table,
+    which is of another seed.
     """
     other = knowledge(table["loss"], table["chance"], table["accuracy"])
     by_accuracy = (ends["accuracy"] - 1 / CLASSES) / (1 - 1 / CLASSES)
@@ -128,14 +128,14 @@ def choose(params: Mapping[str, Any], tables: Tables) -> dict[str, Prefix]:
     P = params["num_tasks"]
     few = P > FEW_FROM or params["uneven"] > 1
     chosen: dict[str, Prefix] = {}
-    for source, table in tables.items():
-        S, raw, C = (of(params, tables, source) for of in (law_table, raw_table, _similarity))
+    for source in tables:
+        S, C = law_table(params, tables, source), measured_similarity(tables[source])
         ways: dict[str, Prefix] = {}
         by_law = table_orders(S)
         ways[LAW], ways[SUMS] = by_law["law"], by_law["row-sums"]
         ways[TYPICAL] = tuple(np.argsort(typicality(C), kind="stable").tolist())
         if source != FULL and not few:
-            ways[RAW] = table_orders(raw)["law"]
+            ways[RAW] = table_orders(raw_table(tables, source))["law"]
         if source == FULL or not few:
             ways[OPTIMAL] = optimal_order(C)
         if source == FULL:
@@ -179,7 +179,7 @@ def optimal_order(similarity: Floats) -> Prefix:
     return solve(np.clip(similarity, -1.0, 1.0), retention=1, time_limit=OPTIMAL_SECONDS).order
 
 
-def raw_table(params: Mapping[str, Any], tables: Tables, source: str) -> Floats:
+def raw_table(tables: Tables, source: str) -> Floats:
     """The transfer table as it was measured."""
     table = tables[source]
     return transfer_table(knowledge(table["loss"], table["chance"], table["accuracy"]))
@@ -188,19 +188,15 @@ def raw_table(params: Mapping[str, Any], tables: Tables, source: str) -> Floats:
 def law_table(params: Mapping[str, Any], tables: Tables, source: str) -> Floats:
     """The transfer table of the law: from a sample, with as much asymmetry as stands out from the noise."""
     if source == FULL:
-        return raw_table(params, tables, source)
+        return raw_table(tables, source)
     table, most = tables[source], int(source.split()[0])
     counts = CLASSES * np.maximum(1, np.round(np.minimum(_per_class(params), most / CLASSES)))
     return shrunken_table(table["loss"], table["chance"], table["accuracy"], counts)[0]
 
 
-def _similarity(params: Mapping[str, Any], tables: Tables, source: str) -> Floats:
-    return measured_similarity(tables[source])
-
-
 def _per_class(params: Mapping[str, Any]) -> Floats:
     """(P,) training images of a class of each task."""
-    return params["images"] / CLASSES * size_shares(params["num_tasks"], params["uneven"], params["set"])
+    return np.asarray(params["images"] / CLASSES * size_shares(params["num_tasks"], params["uneven"], params["set"]))
 
 
 def raced_table(params: Mapping[str, Any], tables: Tables) -> Floats:
@@ -249,7 +245,7 @@ def train(
     from taskorder.engine.tree import Curriculum
     from taskorder.engine.whole_orders import train_whole_orders
 
-    _, sets, train_pool, test, net, how = _setting(params)
+    train_pool, test, net, how = _setting(params)[2:]
     P = params[0]["num_tasks"]
     curricula = [
         Curriculum(
@@ -277,7 +273,7 @@ def train(
 
 def predictions(params: Mapping[str, Any], tables: Tables, source: str) -> dict[str, Floats]:
     """For each way, a number for each random order that is larger where more accuracy is predicted."""
-    S, C = law_table(params, tables, source), _similarity(params, tables, source)
+    S, C = law_table(params, tables, source), measured_similarity(tables[source])
     orders = np.array(random_orders(params))
     sums, typical, near = S.sum(axis=1), typicality(C), nearest_correlation(C)[0]
     places = np.arange(len(S))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gzip
 import importlib.util
 import json
 import math
@@ -25,7 +26,8 @@ from taskorder.typed import typed
 
 STORE = "runs.sqlite"
 TABLES = "tables"
-"""Results of large runs, written by `taskorder export --whole`."""
+"""Results of large runs, written by `taskorder export --whole`, or by figures that keep theirs."""
+KEPT = ".runs.json.gz"
 
 
 def reproduce(
@@ -65,6 +67,8 @@ def reproduce(
                 if partial or source.run_batch is None
                 else run(specs, source.run_batch, store, batch_size=source.batch, report=report)
             )
+            if source.keep and not quick and not settings:
+                keep_results(folder / TABLES / f"{name}{KEPT}", store, specs)
             made = {
                 "seconds": store.seconds(specs),
                 "missing": len(store.missing(specs)),
@@ -91,8 +95,34 @@ def _device(store: Store, specs: Sequence[RunSpec]) -> str:
 
 
 def load_tables(folder: Path, store: Store) -> int:
-    """Put the results that a folder keeps as tables into a store; how many were new."""
-    return sum(load_archive(path, store) for path in sorted(folder.glob("*.json")))
+    """Put the results that a folder keeps into a store; how many were new."""
+    archives = sum(load_archive(path, store) for path in sorted(folder.glob("*.json")))
+    return archives + sum(load_results(path, store) for path in sorted(folder.glob(f"*{KEPT}")))
+
+
+def keep_results(path: Path, store: Store, specs: Sequence[RunSpec]) -> None:
+    """Write the finished runs of a figure to a file: their specs and results, and how they came about."""
+    rows = []
+    for spec, result in zip(specs, store.get(specs), strict=True):
+        entry = store.entry(spec.digest)
+        if result is not None and entry is not None:
+            about = {"seconds": entry.seconds, "device": entry.device, "inputs": entry.inputs}
+            rows.append({"kind": spec.kind, "params": dict(spec.params), **about, "result": result})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(rows, separators=(",", ":"))
+    with whole_file(path) as part:
+        part.write_bytes(gzip.compress(text.encode(), mtime=0))  # no time of writing: equal results, equal files
+
+
+def load_results(path: Path, store: Store) -> int:
+    """Put the runs that `keep_results` wrote into a store; how many were new."""
+    rows = json.loads(gzip.decompress(path.read_bytes()))
+    specs = [RunSpec(row["kind"], row["params"]) for row in rows]
+    new = {spec.digest for spec in store.missing(specs)}
+    for spec, row in zip(specs, rows, strict=True):
+        if spec.digest in new:
+            store.put([spec], [row["result"]], row["seconds"], inputs=row["inputs"], device=row["device"])
+    return len(new)
 
 
 def can_draw() -> bool:

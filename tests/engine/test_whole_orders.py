@@ -1,5 +1,7 @@
 """Whole orders, one network each, end as they do in the tree of prefixes."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -19,7 +21,7 @@ def pools(sizes):
     rng = np.random.default_rng(0)
     inputs = rng.normal(size=(sum(sizes), 3)).astype(np.float32)
     ends = np.cumsum((0, *sizes))
-    rows = [np.arange(begin, end) for begin, end in zip(ends[:-1], ends[1:], strict=True)]
+    rows = [np.arange(begin, end) for begin, end in itertools.pairwise(ends)]
     labels = [(inputs[part, task % 3] > 0).astype(np.int64) for task, part in enumerate(rows)]
     return make_pool(inputs, rows, labels)
 

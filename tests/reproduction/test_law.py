@@ -268,11 +268,11 @@ def test_a_run_of_digits_becomes_part_of_the_figure(tmp_path, monkeypatch):
         "dataset": "digits", "net": "mlp", "num_tasks": 4, "orders": "8+rules+law", "epochs": 2, "uneven": 3.0,
         "similarities": ("test", "10 examples"),
     }  # fmt: skip
-    monkeypatch.setitem(image_runs.PARTS, "cifar100-p10-uneven", settings)
+    monkeypatch.setitem(image_runs.PARTS, "cifar100-new", settings)
     fields = [name.replace("-", "_") for name in image_runs.parts(law.full)]
-    changed = {**dict.fromkeys(fields, "0"), "cifar100_p10_uneven": "4"}
+    changed = {**dict.fromkeys(fields, "0"), "cifar100_new": "4"}
     before, _ = reproduce("law", tmp_path, settings=changed)
-    assert "10 uneven tasks" in before.notes[-1]
+    assert "CIFAR-100 100-149" in before.notes[-1]
     specs = RunSpecs(Config(**settings, num_sets=4))
     with Store(tmp_path / "digits.sqlite") as store:
         store.put(specs, run_batch(specs), 1.0)

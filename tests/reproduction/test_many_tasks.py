@@ -1,28 +1,39 @@
-"""Many tasks: the search from the end, the chosen orders, and verdicts that turn with the results."""
+"""Many tasks: the chosen orders, the race, verdicts that turn with the results, and results that are kept."""
 
-import itertools
+import gzip
+import json
 
 import numpy as np
 import pytest
 
-from reproduction.figures.many_tasks import (
-    CHOICES,
+from reproduction import load
+from reproduction.figures.many_tasks import BEST, BOUNDED, LEAST_EARNED, PARTS, Config, figure, specs
+from reproduction.many_runs import (
+    FULL,
+    KIND,
     LAST,
     LAW,
-    RULE,
+    RACE,
     SUMS,
-    Config,
-    beam_from_end,
-    chosen_orders,
-    figure,
+    TYPICAL,
+    choose,
+    law_table,
     predictions,
+    race_cost,
+    raced_table,
+    random_orders,
+    retention_moments,
     run_batch,
-    specs,
+    sample_name,
 )
+from reproduction.running import KEPT, load_results, reproduce
 from taskorder.runs.specs import RunSpec
-from taskorder.theory.law import final_score
+from taskorder.runs.store import Store
+from taskorder.theory.law import knowledge_path
 
-SMALL = Config(ten=5, twenty=5, min_sets=5)
+PARAMS = {"num_tasks": 6, "uneven": 1.0, "set": 0, "num_orders": 4, "images": 1000}
+SOURCES = (FULL, *map(sample_name, (30, 100, 300)))
+SMALL = Config(**{**dict.fromkeys(PARTS, 0), "ten": 5, "twenty": 5}, min_sets=5)
 
 
 def measured(size, seed):
@@ -33,69 +44,125 @@ def measured(size, seed):
     return {"accuracy": accuracy, "loss": 2 * (1 - accuracy), "chance": np.ones_like(accuracy)}
 
 
-@pytest.mark.parametrize("d", [0.0, 0.13, 0.5])
-def test_the_beam_finds_the_best_order_of_few_tasks(d):
-    rng = np.random.default_rng(3)
-    S = rng.uniform(-0.3, 0.9, (5, 5))
-    best_order = beam_from_end(S, d)
-    best = max(final_score(S, order, d) for order in itertools.permutations(range(5)))
-    assert sorted(best_order) == list(range(5))
-    assert final_score(S, best_order, d) == pytest.approx(best, abs=1e-12)
+@pytest.fixture
+def tables():
+    return {source: measured(6, seed) for seed, source in enumerate(SOURCES)}
 
 
-def test_every_choice_is_an_order_and_ends_as_it_should():
-    table = measured(6, 1)
-    chosen = chosen_orders(table, np.random.default_rng(0))
-    assert tuple(chosen) == CHOICES
+@pytest.mark.parametrize("uneven", [1.0, 30.0])
+def test_every_choice_is_an_order_and_ends_as_it_should(tables, uneven):
+    chosen = choose({**PARAMS, "uneven": uneven}, tables)
+    assert {f"{source}: {way}" for source in SOURCES for way in (LAW, SUMS, TYPICAL)} < set(chosen)
     assert all(sorted(order) == list(range(6)) for order in chosen.values())
-    assert chosen[SUMS][-1] == chosen[LAST][-1]
-    every = list(itertools.permutations(range(6)))
-    predicted = predictions(table, every)
-    assert every[int(np.argmax(predicted[LAW]))] == chosen[LAW]
-    assert predicted[RULE][every.index(chosen[RULE])] == pytest.approx(max(predicted[RULE]))
+    assert chosen[f"{FULL}: {SUMS}"][-1] == chosen[f"{FULL}: {LAST}"][-1]
+    assert (f"{FULL}: {LAW}, retention by steps" in chosen) == (uneven > 1)
+
+
+def test_the_law_predicts_most_for_its_own_order(tables, monkeypatch):
+    own = choose(PARAMS, tables)[f"{FULL}: {LAW}"]
+    others = random_orders(PARAMS)
+    monkeypatch.setattr("reproduction.many_runs.random_orders", lambda params: [own, *others])
+    predicted = predictions(PARAMS, tables, FULL)
+    assert predicted[LAW].argmax() == 0
+    assert predicted[LAST][0] == law_table(PARAMS, tables, FULL).sum(axis=1)[own[-1]]
+
+
+def test_a_race_learns_ever_fewer_tasks_from_ever_more_examples(tables):
+    raced = raced_table(PARAMS, tables)
+    by_source = {source: law_table(PARAMS, tables, source) for source in SOURCES}
+    rows = [next(source for source in SOURCES if (by_source[source][k] == raced[k]).all()) for k in range(6)]
+    assert rows.count(FULL) == 2
+    assert rows.count("30 examples") == 3
+    assert race_cost({**PARAMS, "num_tasks": 20}) == pytest.approx((30 + 100 / 2 + 300 / 4 + 1000 / 10) / 1000)
+
+
+def test_moments_tell_the_retention_of_the_law():
+    """Of states that follow the law exactly: measured in accuracy and loss alike."""
+    S, d, P = np.random.default_rng(2).uniform(-0.2, 0.8, (5, 5)), 0.3, 5
+    orders = [(k,) for k in range(P)] + [(i, k) for i in range(P) for k in range(P) if i != k]
+    known = np.array([knowledge_path(S, order, d)[-1] for order in orders])
+    ends = {"accuracy": (1 + known) / 2, "loss": 1 - known, "chance": np.ones_like(known)}
+    table = {"accuracy": (1 + S) / 2, "loss": 1 - S, "chance": np.ones_like(S)}
+    xy, xx, own = retention_moments(table, orders, ends)
+    assert xy / xx == pytest.approx(d)
+    assert xx == pytest.approx(own)
 
 
 def made_up(gain):
-    """Results in which the law's order is so many points above the others."""
+    """Results in which the law's orders are so many points above the others."""
     rng = np.random.default_rng(0)
+    names = [f"{source}: {way}" for source in SOURCES for way in (LAW, SUMS, LAST, TYPICAL, "optimal")] + [RACE]
+    ranks = {source: dict.fromkeys((LAW, SUMS, LAST, TYPICAL, "optimal"), 0.5) for source in SOURCES}
+
+    def ended(name):
+        return {"accuracy": [60 + gain * (name.endswith(LAW) or name == RACE) + 0.1 * rng.standard_normal()]}
+
     return [
         {
-            "random": (60 + rng.standard_normal(8)).tolist(),
-            "chosen": {name: 60 + gain * (name == LAW) + 0.1 * rng.standard_normal() for name in CHOICES},
-            "ranks": dict.fromkeys(CHOICES, 0.5),
+            "random": (60 + rng.standard_normal((8, 1))).tolist(),
+            "chosen": {name: ended(name) for name in names},
+            "ranks": ranks,
+            "retention": [gain, 10.0, 11.0],
         }
         for _ in specs(SMALL)
     ]
 
 
 def test_verdicts_turn_with_the_gain():
-    good, bad = (figure(SMALL, made_up(gain)) for gain in (5.0, -5.0))
-    law = [
-        (claim.verdict, other.verdict)
-        for claim, other in zip(good.claims, bad.claims, strict=True)
-        if claim.claim.startswith("The order of the law")
+    good, bad = (figure(SMALL, made_up(gain)) for gain in (6.0, -6.0))
+    pairs = [
+        (one.verdict, other.verdict)
+        for one, other in zip(good.claims, bad.claims, strict=True)
+        if one.claim.startswith("The law's order")
     ]
-    assert len(law) == 10
-    assert set(law) == {("reproduced", "not reproduced")}
-    assert len(good.panels) == 2
-    assert "rank correlation +0.50" in good.claims[0].found
+    assert len(pairs) == 14
+    assert set(pairs) == {("reproduced", "not reproduced")}
+    bounds = [one for one in good.claims if one.claim.endswith(f" points; {BOUNDED}")]
+    assert len(bounds) == len(LEAST_EARNED)
+    assert {claim.verdict for claim in bounds} == {"reproduced"}
+    (kept,) = [claim for claim in good.claims if "keeps less" in claim.claim and claim.claim.endswith(BOUNDED)]
+    assert (kept.value, kept.verdict) == (0.6, "not reproduced")
+    assert len(good.panels) == 3
+    assert BEST in {series.label for series in good.panels[0].series}
 
 
 def test_few_sets_are_not_tested():
     results = made_up(5.0)
     results[0] = None
-    few = figure(SMALL, results)
-    assert {claim.verdict for claim in few.claims if claim.claim.endswith("10 tasks")} == {"not tested"}
-    assert {claim.verdict for claim in few.claims if claim.claim.startswith("The order of the law is above the")} == {
-        "not tested",
-        "reproduced",
-    }
+    made = figure(SMALL, results)
+    assert {claim.verdict for claim in made.claims if claim.claim.endswith("10 tasks")} == {"not tested"}
+    assert "Not there yet, and taken up when they are: 10 tasks (4 of 5 sets)." in made.notes
+
+
+def test_results_are_kept_and_taken_up(tmp_path, monkeypatch):
+    monkeypatch.setattr("reproduction.running.can_draw", lambda: False)
+    source = load("many-tasks")
+    some = specs(source.full)[10:20]
+    with Store(tmp_path / "runs.sqlite") as store:
+        store.put(some, made_up(5.0), 3.0, device="a device")
+    made, _ = reproduce("many-tasks", tmp_path, partial=True)
+    assert any(claim.verdict == "reproduced" for claim in made.claims)
+    kept = tmp_path / "tables" / f"many-tasks{KEPT}"
+    rows = json.loads(gzip.decompress(kept.read_bytes()))
+    assert [row["params"]["set"] for row in rows] == list(range(10))
+    with Store(tmp_path / "new.sqlite") as store:
+        assert [load_results(kept, store) for _ in range(2)] == [10, 0]
+        assert store.get(some) == [row["result"] for row in rows]
+        assert {entry.device for entry in store.entries()} == {"a device"}
 
 
 @pytest.mark.slow("training")
-def test_a_small_run_of_digits():
-    params = {"dataset": "digits", "num_tasks": 3, "set": 0, "num_orders": 4, "images": 60, "epochs": 1}
-    (result,) = run_batch([RunSpec("test", {**params, "batch_size": 4})])
-    assert len(result["random"]) == 4
-    assert set(result["chosen"]) == set(result["ranks"]) == set(CHOICES)
-    assert all(30 < accuracy <= 100 for accuracy in (*result["random"], *result["chosen"].values()))
+@pytest.mark.parametrize("uneven", [1.0, 4.0])
+def test_small_runs_of_digits(uneven):
+    params = {
+        "dataset": "digits", "net": "mlp", "num_tasks": 3, "uneven": uneven, "num_orders": 4, "images": 60, "epochs": 1,
+        "batch_size": 4, "samples": [30, 100, 300],
+    }  # fmt: skip
+    specs_of_sets = [RunSpec(KIND, {**params, "set": number}) for number in range(2)]
+    results = run_batch(specs_of_sets)
+    for result in results:
+        assert np.shape(result["random"]) == (4, 3)
+        assert set(result["ranks"]) == set(SOURCES)
+        assert all(0 <= value <= 100 for end in result["chosen"].values() for value in end["accuracy"])
+        assert ("retention" in result) == (uneven == 1)
+    assert run_batch(specs_of_sets[1:])[0]["chosen"][RACE]["order"] == results[1]["chosen"][RACE]["order"]
