@@ -29,7 +29,7 @@ class Config:
 @pytest.fixture
 def tiny(monkeypatch):
     """A figure called fig2b that counts its runs."""
-    made = types.SimpleNamespace(name="fig2b", full=Config(), quick=Config(count=2), batch=1, calls=0)
+    made = types.SimpleNamespace(name="fig2b", full=Config(), quick=Config(count=2), keep=False, batch=1, calls=0)
 
     def run_batch(specs):
         made.calls += len(specs)
