@@ -4,7 +4,7 @@ export PYTHONDONTWRITEBYTECODE =
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-EXTRAS := dev,plot,neural,images,web,ray,docs
+EXTRAS := dev,plot,neural,images,excel,web,ray,docs
 STAMP := $(VENV)/.installed
 ADAPTERS := .venv-adapters
 
@@ -76,7 +76,7 @@ bench: setup
 # Newest versions that fit together on every supported Python; the file names no package index. Torch stays out of it.
 constraints: setup
 	$(BIN)/uv pip compile --quiet --universal --no-header --no-annotate --upgrade --python-version 3.11 \
-	  $(foreach extra,dev plot neural images web ray docs,--extra $(extra)) pyproject.toml -o constraints.txt
+	  $(foreach extra,dev plot neural images excel web ray docs,--extra $(extra)) pyproject.toml -o constraints.txt
 
 clean:
 	rm -rf $(VENV) $(ADAPTERS) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -81,7 +81,7 @@ class Running:
 
 def test_interrupt_gives_the_best_order_so_far(hard_table):
     with Running("solve", hard_table, "--retention", "1", "--time-limit", "600", "--json") as running:
-        running.wait_for(b"gap")
+        running.wait_for(b"best")
         running.process.send_signal(signal.SIGINT)
         code, text = running.finish()
     assert code == 130
@@ -89,13 +89,14 @@ def test_interrupt_gives_the_best_order_so_far(hard_table):
     assert sorted(plan.order) == list(range(120))
     assert not plan.proven
     assert plan.notes
-    assert all(word in running.seen for word in (b"best", b"bound", b"gap"))
+    assert b"bound" in running.seen
+    assert b"inf" not in running.seen  # a bound that is not known yet is not shown as a number
 
 
 @pytest.mark.slow("interrupt")
 def test_interrupted_tables_say_so(hard_table):
     with Running("solve", hard_table, "--retention", "1", "--time-limit", "600") as running:
-        running.wait_for(b"gap")
+        running.wait_for(b"best")
         running.process.send_signal(signal.SIGINT)
         code, text = running.finish()
     assert code == 130

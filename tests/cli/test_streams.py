@@ -1,11 +1,13 @@
 """Standard streams that are closed or full, as a shell hands them over with >&- or > /dev/full."""
 
+import logging
 import os
 import subprocess
 import sys
 
 import pytest
 
+from taskorder.cli.output import said_log
 from taskorder.records import Plan
 
 pytestmark = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a POSIX shell and /dev/full")
@@ -62,3 +64,12 @@ def test_closed_input(tmp_path, command):
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("taskorder: error: `standard input` must be open to read from it")
     assert done.stderr.count("\n") == 1
+
+
+def test_what_the_library_logs_is_said_while_a_command_runs(capsys):
+    logger = logging.getLogger("taskorder.ordering")
+    with said_log():
+        logger.info("compiling %s", "kernels")
+        logger.debug("nothing for people")
+    logger.info("after the command")
+    assert capsys.readouterr().err == "taskorder: compiling kernels\n"

@@ -3,7 +3,7 @@ import sys
 
 import pytest
 
-from taskorder.ordering.clock import Clock
+from taskorder.ordering.clock import Clock, log_compilation
 
 
 def test_a_clock_ends_at_its_limit():
@@ -91,6 +91,23 @@ def test_compilation_does_not_count():
     before = clock.seconds
     clock.compiling += 60
     assert before - clock.seconds > 30
+
+
+def test_the_first_compilation_is_logged_and_only_that(caplog):
+    from numba import njit
+
+    kernels = [njit(lambda x: x + 1), njit(lambda x: x + 2)]
+    log_compilation.cache_clear()
+    caplog.set_level("INFO", "taskorder")
+    with Clock(60).without_compilation():
+        for kernel in kernels:
+            kernel(1)
+    assert len(caplog.messages) == 1
+    assert caplog.messages[0].startswith("compiling numerical kernels for this machine: about 20 s, once")
+    log_compilation.cache_clear()
+    with Clock(60).without_compilation():
+        kernels[0](1)
+    assert len(caplog.messages) == 1
 
 
 @pytest.mark.slow("compile")

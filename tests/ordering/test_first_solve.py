@@ -38,3 +38,19 @@ def test_compiled_and_cached_kernels_round_alike_and_compiling_takes_little_memo
     assert any(tmp_path.rglob("*.nbc"))
     assert compiled == cached
     assert compiling < 500  # megabytes, with 1,000 tasks
+
+
+@pytest.mark.slow("compile")
+def test_the_command_line_says_what_the_first_wait_is_for(tmp_path):
+    def said(*argv, cache):
+        where = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / cache), "PYTHONPATH": os.pathsep.join(sys.path)}
+        return subprocess.run([sys.executable, *argv], env=where, capture_output=True, text=True, check=True).stderr
+
+    command = ("-m", "taskorder", "solve", "--demo", "--retention", "1")
+    first = said(*command, cache="command")
+    assert first.startswith("taskorder: compiling numerical kernels for this machine: about 20 s, once")
+    assert first.count("\n") == 1
+    assert said(*command, cache="command") == ""
+    # a program that asked for no log gets none
+    code = "import taskorder; taskorder.solve(taskorder.demo_similarity()[0], retention=1)"
+    assert said("-c", code, cache="library") == ""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import gc
+import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -15,6 +17,13 @@ IMPORTING = threading.Lock()
 """Two threads that both import numba first wait for each other forever: one by one."""
 INTERVAL = 0.1
 """Seconds between two calls of the watcher."""
+_logger = logging.getLogger(__name__)
+
+
+@functools.cache
+def log_compilation() -> None:
+    """Say what the first long wait is for, once a process."""
+    _logger.info("compiling numerical kernels for this machine: about 20 s, once; later runs read them from a cache")
 
 
 class Clock:
@@ -72,6 +81,7 @@ class Clock:
 
             def on_start(listener, event: object) -> None:
                 if listener.depth == 0:
+                    log_compilation()
                     listener.start = time.perf_counter()
                 listener.depth += 1  # a kernel compiles the kernels that it calls
 

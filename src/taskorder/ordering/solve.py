@@ -115,7 +115,8 @@ def solve(
     repair
         False refuses a similarity that is no correlation matrix.
     watch
-        Called about ten times a second with (value, bound, seconds); a true answer stops the search.
+        Called about ten times a second with (value, bound, seconds); the bound is infinite as long as none is known. A
+        true answer stops the search.
 
     Returns
     -------
