@@ -162,6 +162,15 @@ def test_compare_table_and_json(table, capsys):
     assert f"{data['random_mean']:.6g}" in text
 
 
+def test_compare_says_what_each_constraint_costs(table, capsys):
+    asked = ["compare", table, "--last", "cats", "--group", "dogs,owls"]
+    assert main(asked) == 0
+    said = [line for line in capsys.readouterr().out.splitlines() if line.startswith("price: ")]
+    assert [line.partition(" costs ")[0] for line in said] == ["price: last cats", "price: group dogs,owls"]
+    assert main([*asked, "--no-prices"]) == 0
+    assert "price: " not in capsys.readouterr().out
+
+
 def test_demo(capsys):
     assert plan_of(capsys, "solve", "--demo").names == demo_similarity()[1]
     assert main(["compare", "--demo", "--num-random", "50"]) == 0

@@ -54,6 +54,8 @@ def test_every_rule_keeps_what_was_asked(rule, constraints):
     assert [tuple(pair) for pair in chosen.options["before"]] == constraints.get("before", [])
     assert (chosen.options["first"], chosen.options["last"]) == (constraints.get("first"), constraints.get("last"))
     assert Plan.from_json(chosen.to_json()) == chosen
+    costs = [note for note in chosen.notes if note.startswith("what each constraint costs by the law, in points of ")]
+    assert len(costs) == (rule == "auto")
 
 
 @pytest.mark.parametrize("rule", EVERY)

@@ -107,3 +107,17 @@ def test_the_verdict_of_a_pilot_leads_and_nothing_contradicts_it(verdict, leads,
     assert [row["interval"] for row in prediction.figures[0].chart["rows"]] == [
         (EXPECTED.tasks_low[k], EXPECTED.tasks_high[k]) for k in plan.order
     ]
+
+
+@pytest.mark.parametrize("retention", [0.13, 1.0])
+def test_the_page_says_what_each_constraint_costs(retention):
+    asked = {"last": "A", "groups": [["B", "E"]]}
+    _, page, text = page_of(chain(5, 0.7), retention=retention, **asked)
+    prices = compare(chain(5, 0.7), retention=retention, retentions=[], **asked).prices
+    worth = next(section for section in page.sections if section.key == "worth")
+    for price in prices:
+        assert price.said("score" if retention < 1 else "error") in worth.content
+    assert "last A costs" in text
+    assert "group B,E costs" in text
+    free = page_of(chain(5, 0.7), retention=retention)[1]
+    assert not next(section for section in free.sections if section.key == "worth").content

@@ -1,4 +1,6 @@
+import math
 import time
+from collections import Counter
 from itertools import permutations
 
 import numpy as np
@@ -9,7 +11,14 @@ from hypothesis import strategies as st
 from taskorder import chain, expected_random_error, final_error
 from taskorder.theory.closed_form import output_factor
 from taskorder.theory.law import final_score
-from taskorder.theory.random_orders import SUBSET_LIMIT, expected_random_score, listed_errors, sampled_errors
+from taskorder.theory.random_orders import (
+    SUBSET_LIMIT,
+    expected_random_score,
+    grouped_orders,
+    listed_errors,
+    sampled_errors,
+    uniform_orders,
+)
 
 
 @given(st.integers(1, 5), st.integers(0, 10**6), st.booleans())
@@ -120,3 +129,36 @@ def test_full_retention_gives_the_same_numbers_as_without_it():
         expected_random_error(C, C, retention=0.5)
     with pytest.raises(ValueError, match="`similarity` must be symmetric"):
         expected_random_error(np.triu(C), retention=1)
+
+
+@given(st.integers(2, 6), st.integers(0, 10**6), st.sampled_from([0.0, 0.3, 1.0]))
+def test_groups_leave_the_orders_that_keep_them(num_tasks, seed, retention):
+    S = transfer_table(num_tasks, seed)[0]
+    S = (S + S.T) / 2 if retention == 1 else S
+    np.fill_diagonal(S, 1.0)
+    groups = [[0, num_tasks - 1]] if seed % 2 else [[1, 0], list(range(2, num_tasks))][: 1 + (num_tasks > 2)]
+    orders = [
+        order
+        for order in permutations(range(num_tasks))
+        if all(max(map(order.index, group)) - min(map(order.index, group)) < len(group) for group in groups)
+    ]
+    error = expected_random_error(S, retention=retention, groups=groups)
+    score = expected_random_score(S, retention, groups=groups)
+    assert error.count == score.count == len(orders)
+    assert error.exact
+    assert score.exact
+    errors = [final_error(S, order, retention=retention) for order in orders]
+    scores = [final_score(S, order, retention=retention) for order in orders]
+    assert (error.mean, error.std) == pytest.approx((np.mean(errors), np.std(errors)), abs=1e-9)
+    assert (score.mean, score.std) == pytest.approx((np.mean(scores), np.std(scores)), abs=1e-9)
+
+
+def test_random_orders_that_keep_groups_are_drawn_alike():
+    together = np.array([0, 1, 0, 3, 1, 0])
+    drawn = uniform_orders(6, 7200, np.random.default_rng(0), together)
+    counts = Counter(map(tuple, drawn.tolist()))
+    assert set(counts) == set(map(tuple, grouped_orders(together).tolist()))
+    assert sum((count - 100) ** 2 / 100 for count in counts.values()) < 72 + 5 * math.sqrt(144)
+    large = expected_random_error(chain(30, 0.5), groups=[range(10)], num_samples=40)
+    assert (large.count, large.exact) == (40, False)
+    assert expected_random_score(chain(30, 0.5), 0.2, groups=[range(10)], num_samples=40).count == 40

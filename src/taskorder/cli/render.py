@@ -77,7 +77,15 @@ def comparison_lines(result: Comparison, width: int) -> list[str]:
     spread = f"{which}: mean {result.random_mean:.6g}, standard deviation {result.random_std:.3g}"
     if not result.random_exact:
         spread += f", standard error of the mean {result.random_sem:.2g}"
-    return [*lines, spread, *_other_retentions(result), *(f"note: {note}" for note in result.notes), result.verdict]
+    prices = [f"price: {price.said(result.objective)}" for price in result.prices]
+    return [
+        *lines,
+        spread,
+        *_other_retentions(result),
+        *prices,
+        *(f"note: {note}" for note in result.notes),
+        result.verdict,
+    ]
 
 
 def _other_retentions(result: Comparison) -> list[str]:

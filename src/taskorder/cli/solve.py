@@ -97,6 +97,9 @@ def add(commands: Any) -> None:
         _shared_options(sub)
         sub.set_defaults(run=run)
     solve.add_argument("--visits", type=int, metavar="K", help="visit K times in all, each task at least once")
+    compare.add_argument(
+        "--prices", action=argparse.BooleanOptionalAction, help="say what each constraint costs (up to 50 tasks)"
+    )
     compare.add_argument("--num-random", type=int, default=1000, metavar="N", help="random orders to draw (1000)")
 
 
@@ -127,7 +130,7 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
         else:
             from taskorder.ordering.compare import compare
 
-            result = compare(table, num_random=args.num_random, watch=watcher, **options)
+            result = compare(table, num_random=args.num_random, prices=args.prices, watch=watcher, **options)
     result = replace(result, notes=(*notes, *result.notes))
     if watcher.interrupted:
         say("interrupted; this is the best found so far")

@@ -11,15 +11,17 @@ from numpy.typing import ArrayLike
 
 from taskorder import checks
 from taskorder.arguments import BadArgument
-from taskorder.checks import Floats, Ints
+from taskorder.checks import Floats, Ints, counted
 from taskorder.constraints import TaskName
 from taskorder.ordering.clock import Clock, Watch
 from taskorder.ordering.law_problem import LawProblem
 from taskorder.ordering.optimum import listed_orders
+from taskorder.ordering.prices import PRICED, constraint_prices, without_each
 from taskorder.ordering.problem import Problem
 from taskorder.ordering.sampling import UNEVEN, is_uniform, random_orders
 from taskorder.ordering.solve import RULES
 from taskorder.ordering.solver_input import SolverInput, solver_input, with_retention
+from taskorder.ordering.values import order_value
 from taskorder.records import AtRetention, BestOrder, Comparison, RuleScore
 from taskorder.theory.law import checked_retention
 
@@ -53,6 +55,7 @@ def compare(
     repair: bool = True,
     num_random: int = 1000,
     retentions: Iterable[float] = RETENTIONS,
+    prices: bool | None = None,
     watch: Watch | None = None,
 ) -> Comparison:
     """Every rule's value and its rank among random orders, the best, worst and mean, and whether order matters.
@@ -71,6 +74,8 @@ def compare(
         from every allowed order instead.
     retentions
         Other retentions at which the best order and the rules are shown; an empty list leaves them out.
+    prices
+        Whether to say what each constraint costs, which takes as long again at most. None says it up to 50 tasks.
 
     Returns
     -------
@@ -98,8 +103,20 @@ def compare(
         names=names, before=before, first=first, last=last, learned=learned, groups=groups, seed=seed,
         repair=repair,
     )  # fmt: skip
+    limit = checks.seconds_limit(time_limit)
     comparison = compare_input(inputs, count, time_limit, watch)[0]
-    return with_other_retentions(comparison, inputs, others, Clock(checks.seconds_limit(time_limit), watch))
+    if prices or (prices is None and inputs.constraints.num_open <= PRICED):
+        comparison = with_prices(comparison, inputs, Clock(limit, watch))
+    return with_other_retentions(comparison, inputs, others, Clock(limit, watch))
+
+
+def with_prices(comparison: Comparison, inputs: SolverInput, clock: Clock) -> Comparison:
+    """The comparison with what each constraint costs."""
+    found, asked = constraint_prices(inputs, clock), len(list(without_each(inputs.constraints)))
+    left_out = (
+        () if len(found) == asked else (f"out of time for the price of {counted(asked - len(found), 'constraint')}",)
+    )
+    return replace(comparison, prices=found, notes=(*comparison.notes, *left_out))
 
 
 def with_other_retentions(
@@ -173,13 +190,6 @@ def compare_input(
         notes=tuple(notes),
     )
     return comparison, paths
-
-
-def order_value(problem: Problem | LawProblem, order: Ints) -> float:
-    """The value of an order of task indices."""
-    positions = {int(task): position for position, task in enumerate(problem.tasks)}
-    visits = np.array([positions[int(task)] for task in order], np.int64)
-    return max(0.0, problem.error(visits)) if isinstance(problem, Problem) else problem.value(visits)
 
 
 def at_retention(inputs: SolverInput, retention: float, comparison: Comparison, clock: Clock) -> AtRetention | None:

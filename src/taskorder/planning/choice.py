@@ -9,6 +9,7 @@ import numpy as np
 
 from taskorder.checks import Floats, Ints
 from taskorder.constraints import Constraints
+from taskorder.ordering.prices import PRICED, without_each
 from taskorder.ordering.sampling import random_orders
 from taskorder.ordering.solve import RULES_WITHOUT_WEIGHTS, solve_input
 from taskorder.ordering.solver_input import CheckedTable, Law, SolverInput, checked_table
@@ -23,6 +24,8 @@ MAX_COMPARED = 1000
 """Random orders to compare with, where there are more."""
 SEARCH_SECONDS = 0.3
 """For a resample or an alternative; the plan itself gets the time that `solve` takes by default."""
+MOST_PRICES = 20
+"""Constraints whose price is computed, each with a search."""
 PAPER_RULES = ("periphery-to-core", "core-to-periphery", "max-path", "min-path", "first-order")
 """Rules that go by the similarity of tasks."""
 ALTERNATIVE_RULES = ("row-sums", "periphery-to-core", "max-path")
@@ -85,6 +88,18 @@ def best_order(law: FittedLaw, constraints: Constraints, seconds: float = SEARCH
         moved = [(*(task for task in found if task not in pair), *pair) for pair in law.beyond]
         orders = np.array([found, *filter(constraints.allows, moved)])
     return tuple(orders[int(law.rate(orders).argmax())].tolist())
+
+
+def price_notes(law: FittedLaw, order: Order, constraints: Constraints) -> list[str]:
+    """What each constraint costs by itself, as far as the law can tell; nothing where that takes long."""
+    dropped = list(without_each(constraints))
+    if not dropped or len(dropped) > MOST_PRICES or constraints.num_open > PRICED:
+        return []
+    best = [best_order(law, others) for _, others in dropped]
+    costs = np.maximum(0.0, law.outcome(np.array(best)) - law.outcome(np.array([order])))
+    unit = "knowledge" if law.guess is None else "accuracy"
+    said = ", ".join(f"{words} {100 * cost:.1f}" for (words, _), cost in zip(dropped, costs, strict=True))
+    return [f"what each constraint costs by the law, in points of {unit}: {said}"]
 
 
 def rule_order(law: FittedLaw, similarity: Floats, rule: str, constraints: Constraints) -> Order:

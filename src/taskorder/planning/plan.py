@@ -26,7 +26,7 @@ from taskorder.learners.protocol import Learner, Model, is_learner
 from taskorder.ordering.plans import make_plan
 from taskorder.ordering.solve import RULES, RULES_WITHOUT_WEIGHTS
 from taskorder.planning.budget import budget_of
-from taskorder.planning.choice import ALTERNATIVE_RULES, AUTO, Order, best_order, law_input, rule_order
+from taskorder.planning.choice import ALTERNATIVE_RULES, AUTO, Order, best_order, law_input, price_notes, rule_order
 from taskorder.planning.confidence import NOISY, confidence, predicted
 from taskorder.planning.estimate import TransferLosses
 from taskorder.planning.fitted_law import FittedLaw, fitted_law
@@ -260,6 +260,8 @@ def run_pilot(
         notes.append("the constraints leave only one order: there is nothing to choose")
     elif resamples and constraints.num_open > 1:
         sure = confidence(found.pilot, choose, made.order, constraints, draws=resamples, seed=drawn_with)
+    if rule == AUTO:
+        notes += price_notes(law, made.order, constraints)
     prediction = predicted(found.pilot, made.order, constraints, draws=resamples, seed=drawn_with)
     made = replace(
         made,

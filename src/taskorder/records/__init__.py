@@ -1,6 +1,6 @@
 """The records that taskorder hands out: frozen dataclasses, written as JSON; a Plan is also read back unchanged."""
 
-from taskorder.records.comparison import AtRetention, BestOrder, Comparison, RuleScore
+from taskorder.records.comparison import AtRetention, BestOrder, Comparison, Price, RuleScore
 from taskorder.records.parts import Alternative, Caution, Confidence, Prediction, Repair
 from taskorder.records.plan import Plan, plan_of_values
 from taskorder.records.simulation import Simulation, TaskSimulation
@@ -14,6 +14,7 @@ __all__ = [
     "Confidence",
     "Plan",
     "Prediction",
+    "Price",
     "Repair",
     "RuleScore",
     "Simulation",

@@ -57,6 +57,47 @@ class BestOrder:
 
 
 @dataclass(frozen=True)
+class Price:
+    """What one constraint costs: how much better the best order is where all constraints but this one are kept.
+
+    Examples
+    --------
+    >>> from taskorder import chain, compare
+    >>> comparison = compare(chain(5, 0.7), last="A", groups=[["B", "D"]], retentions=())
+    >>> for price in comparison.prices:
+    ...     print(price.said(comparison.objective))
+    last A costs 9.0 points of knowledge
+    group B,D costs nothing
+    """
+
+    constraint: str
+    """The constraint in words: before A:B, first A, last A, or group A,B."""
+    value: float
+    """Score or error, by the best orders that were found."""
+    low: float
+    """It is at least this; the value itself where both orders are proven."""
+    high: float | None
+    """It is at most this; None where nothing is known."""
+
+    @property
+    def proven(self) -> bool:
+        """Whether it is known exactly."""
+        return self.low == self.high
+
+    def said(self, objective: str) -> str:
+        """One sentence."""
+
+        def size(amount: float) -> str:
+            return f"{100 * amount:.1f} points of knowledge" if objective == "score" else f"{amount:.4g} of the error"
+
+        if self.proven:
+            nothing = self.value < (0.0005 if objective == "score" else 1e-9)
+            return f"{self.constraint} costs {'nothing' if nothing else size(self.value)}"
+        most = "" if self.high is None else f" and at most {size(self.high)}"
+        return f"{self.constraint} costs about {size(self.value)} (not proven: at least {size(self.low)}{most})"
+
+
+@dataclass(frozen=True)
 class Comparison(Record):
     """Every rule on one table, beside random orders; `compare` returns it.
 
@@ -93,6 +134,8 @@ class Comparison(Record):
     """The best order and the rules for learners that keep less or more."""
     best_orders: tuple[BestOrder, ...] = ()
     """Where the best order changes with the retention."""
+    prices: tuple[Price, ...] = ()
+    """What each constraint costs by itself."""
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:

@@ -13,10 +13,11 @@ import numpy as np
 from taskorder import checks
 from taskorder.checks import Floats
 from taskorder.ordering.clock import Clock, Watch
-from taskorder.ordering.compare import RETENTIONS, compare_input, with_other_retentions
+from taskorder.ordering.compare import RETENTIONS, compare_input, with_other_retentions, with_prices
 from taskorder.ordering.law_notes import SCORE_TIE
 from taskorder.ordering.law_search import free_beginning
 from taskorder.ordering.plans import task_paths
+from taskorder.ordering.prices import PRICED
 from taskorder.ordering.solver_input import SolverInput, solver_input_of, with_retention
 from taskorder.records import Comparison, Plan
 from taskorder.report.embedding import task_points
@@ -196,6 +197,8 @@ def plan_numbers(
     comparison, paths = compare_input(inputs, NUM_RANDOM, time_limit, watch)
     agreed, more = without_refuted_proof(agreed, comparison)
     clock = Clock(checks.seconds_limit(time_limit), watch)
+    if inputs.constraints.num_open <= PRICED:
+        comparison = with_prices(comparison, inputs, Clock(clock.limit, watch))
     comparison = with_other_retentions(comparison, inputs, RETENTIONS, clock)
     around = _surroundings(agreed, inputs, comparison, paths)
     return replace(_numbers(agreed, described, around), disagreements=(*problems, *more))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from taskorder.report.charts import MOST_BARS, Bar, column_chart, row_chart
@@ -13,6 +15,8 @@ from taskorder.report.plan_sections import TIP
 from taskorder.report.text import number, percent
 
 TOP_PAIRS = 8
+MOST_PRICES = 20
+"""Constraints whose price is said."""
 PAIR = 32
 """Characters that a name in a pair may have."""
 MOST_PAIRS = 150
@@ -21,9 +25,16 @@ MOST_PAIRS = 150
 
 def worth(numbers: PlanNumbers, table: TaskTable, around: Surroundings, names: Names) -> Section:
     """What each step leaves of the score; of an error, which entries of the table raise and lower it."""
-    if around.left is None:
-        return _pairs(numbers, table, around, names)
-    return _steps(numbers, around.left, around, names)
+    section = (
+        _pairs(numbers, table, around, names) if around.left is None else _steps(numbers, around.left, around, names)
+    )
+    prices = around.comparison.prices
+    if not prices:
+        return section
+    said = "; ".join(price.said(numbers.plan.objective) for price in prices[:MOST_PRICES])
+    more = f"; and {len(prices) - MOST_PRICES} more" if len(prices) > MOST_PRICES else ""
+    content = html("<p>Each constraint by itself, all others kept: {}.</p>", said + more)
+    return replace(section, content=content)
 
 
 def _steps(numbers: PlanNumbers, left: np.ndarray, around: Surroundings, names: Names) -> Section:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,11 +19,15 @@ from taskorder.checks import (
     square_matrix,
     task_weights,
 )
+from taskorder.constraints import Constraints, TaskName
 from taskorder.theory.closed_form import no_output, output_factor, unit_diagonal_similarity
 from taskorder.theory.law import checked_retention, checked_start
 
 LISTING_LIMIT = 400_000
 """Largest number of orders times residual rows that is listed: 9! with a shared readout, about 0.1 s."""
+
+GROUPED_LIMIT = 40_320
+"""Largest number of orders that keep groups together that is listed: as many as of eight tasks."""
 
 SUBSET_LIMIT = 12
 """Largest number of tasks for which the moments of the score over all orders are computed: about 0.1 s."""
@@ -49,6 +54,7 @@ def expected_random_error(
     weights: ArrayLike | None = None,
     *,
     retention: ArrayLike = 1.0,
+    groups: Iterable[Iterable[TaskName]] = (),
     num_samples: int = 1000,
     seed: int = 0,
 ) -> RandomOrders:
@@ -66,6 +72,9 @@ def expected_random_error(
         Weight of each task's error; 1 by default.
     retention : float or array-like, (P,)
         As for `final_error`; below 1 `similarity` may be any transfer table, and `output` must be None.
+    groups : lists of tasks
+        Tasks that stay together: only orders in which those of one list follow each other count, all alike. Up to
+        40,320 of them are evaluated.
     num_samples : int
         Random orders to evaluate when there are too many.
     seed : int
@@ -80,12 +89,19 @@ def expected_random_error(
     --------
     >>> expected_random_error([[1, 0.5], [0.5, 1]])
     RandomOrders(mean=0.0625, std=0.0, sem=0.0, count=2, exact=True)
+    >>> expected_random_error(np.eye(4), groups=[[0, 1], [2, 3]]).count
+    8
     """
     S = square_matrix(similarity)
     samples, rng = positive_count(num_samples, "num_samples"), np.random.default_rng(seed_number(seed))
     w, d = task_weights(weights, len(S)), checked_retention(retention, len(S))
+    together = Constraints.of(len(S), groups=groups).together
+    listed = None if together is None else grouped_orders(together)
     if (d < 1).any():
         no_output(output)
+        if together is not None:
+            drawn = uniform_orders(len(S), samples, rng, together) if listed is None else listed
+            return _statistics((1 - knowledge_after(S, drawn, d)) ** 2 @ w, listed is not None)
         exact = math.factorial(len(S)) <= LISTING_LIMIT
         orders = (
             np.array(list(itertools.permutations(range(len(S))))) if exact else uniform_orders(len(S), samples, rng)
@@ -93,6 +109,9 @@ def expected_random_error(
         return _statistics((1 - knowledge_after(S, orders, d)) ** 2 @ w, exact)
     C = unit_diagonal_similarity(S)
     R = output_factor(output_similarity(output, len(C)), len(C))
+    if together is not None:
+        errors = sampled_errors(C, R, w, samples, rng, together) if listed is None else errors_after(C, R, w, listed)
+        return _statistics(errors, listed is not None)
     exact = math.factorial(len(C)) * len(R) <= LISTING_LIMIT
     return _statistics(listed_errors(C, R, w) if exact else sampled_errors(C, R, w, samples, rng), exact)
 
@@ -103,6 +122,7 @@ def expected_random_score(
     weights: ArrayLike | None = None,
     *,
     start: ArrayLike | None = None,
+    groups: Iterable[Iterable[TaskName]] = (),
     num_samples: int = 1000,
     seed: int = 0,
 ) -> RandomOrders:
@@ -121,6 +141,9 @@ def expected_random_score(
         Importance of each task; equal by default.
     start : array-like, (P,), optional
         Knowledge of each task before the first step; 0 by default.
+    groups : lists of tasks
+        Tasks that stay together: only orders in which those of one list follow each other count, all alike. Up to
+        40,320 of them are evaluated.
     num_samples : int
         Random orders to evaluate when there are too many.
     seed : int
@@ -141,6 +164,11 @@ def expected_random_score(
     w, d = task_weights(weights, len(S)), checked_retention(retention, len(S))
     s = np.zeros(len(S)) if start is None else checked_start(start, len(S))
     w = w / w.sum()
+    together = Constraints.of(len(S), groups=groups).together
+    if together is not None:
+        listed = grouped_orders(together)
+        drawn = uniform_orders(len(S), samples, rng, together) if listed is None else listed
+        return _statistics(knowledge_after(S, drawn, d, s) @ w, listed is not None)
     if len(S) > SUBSET_LIMIT:
         return _statistics(knowledge_after(S, uniform_orders(len(S), samples, rng), d, s) @ w, exact=False)
     mean, covariance = moments_over_orders(S, d, s)
@@ -153,8 +181,24 @@ def _statistics(values: Floats, exact: bool) -> RandomOrders:
     return RandomOrders(float(values.mean()), std, sem, len(values), exact)
 
 
-def uniform_orders(num_tasks: int, count: int, rng: np.random.Generator) -> Ints:
-    """(count, P) uniformly random orders."""
+def grouped_orders(together: Ints) -> Ints | None:
+    """(b, P) every order that keeps groups together, as `Constraints.together` gives them; None for too many.
+
+    >>> grouped_orders(np.array([0, 0, 2])).tolist()
+    [[0, 1, 2], [2, 0, 1], [1, 0, 2], [2, 1, 0]]
+    """
+    groups = [np.flatnonzero(together == head).tolist() for head in np.unique(together)]
+    if math.factorial(len(groups)) * math.prod(math.factorial(len(group)) for group in groups) > GROUPED_LIMIT:
+        return None
+    inside = itertools.product(*(itertools.permutations(group) for group in groups))
+    return np.array([sum(order, ()) for parts in inside for order in itertools.permutations(parts)], dtype=np.int64)
+
+
+def uniform_orders(num_tasks: int, count: int, rng: np.random.Generator, together: Ints | None = None) -> Ints:
+    """(count, P) uniformly random orders, of those that keep groups together where there are some."""
+    if together is not None:
+        of_group, own = rng.random((count, num_tasks))[:, together], rng.random((count, num_tasks))
+        return np.lexsort((own, of_group), axis=1)
     return rng.permuted(np.tile(np.arange(num_tasks), (count, 1)), axis=1)
 
 
@@ -223,7 +267,9 @@ def listed_errors(C: Floats, R: Floats, w: Floats) -> Floats:
     return np.asarray(np.maximum(e, 0.0))
 
 
-def sampled_errors(C: Floats, R: Floats, w: Floats, num_samples: int, rng: np.random.Generator) -> Floats:
+def sampled_errors(
+    C: Floats, R: Floats, w: Floats, num_samples: int, rng: np.random.Generator, together: Ints | None = None
+) -> Floats:
     """(num_samples,) errors of random orders, by the recursion on many orders at once.
 
     A triangular solve for each order would do less arithmetic, but its BLAS threads cost far more than they bring when
@@ -233,11 +279,16 @@ def sampled_errors(C: Floats, R: Floats, w: Floats, num_samples: int, rng: np.ra
     chunk = max(1, 65_536 // R.size)
     for start in range(0, num_samples, chunk):
         count = min(chunk, num_samples - start)
-        orders = uniform_orders(len(C), count, rng)
-        r = np.repeat(R[None], count, axis=0)
-        step, each = np.empty_like(r), np.arange(count)
-        for j in orders.T:
-            np.multiply(r[each, :, j][:, :, None], C[j][:, None, :], out=step)
-            r -= step
-        errors[start : start + count] = (r * r).sum(axis=1) @ w
+        orders = uniform_orders(len(C), count, rng, together)
+        errors[start : start + count] = errors_after(C, R, w, orders)
     return errors
+
+
+def errors_after(C: Floats, R: Floats, w: Floats, orders: Ints) -> Floats:
+    """(count,) errors after each of many orders of all tasks, advanced together."""
+    r = np.repeat(R[None], len(orders), axis=0)
+    step, each = np.empty_like(r), np.arange(len(orders))
+    for j in orders.T:
+        np.multiply(r[each, :, j][:, :, None], C[j][:, None, :], out=step)
+        r -= step
+    return np.asarray((r * r).sum(axis=1) @ w)
