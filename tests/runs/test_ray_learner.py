@@ -3,6 +3,7 @@
 import copy
 import itertools
 import os
+import pickle
 import signal
 import sys
 import threading
@@ -12,6 +13,7 @@ import numpy as np
 import pytest
 
 from taskorder.learners import LearnerError, Score, SklearnLearner, learn_orders
+from taskorder.learners.protocol import adopted
 from taskorder.runs.cluster import connected
 from taskorder.runs.store import Store
 from taskorder.task import Task
@@ -146,6 +148,21 @@ def test_prefixes_are_learned_once_and_a_store_is_shared_with_runs_that_do_not_u
         assert learn_orders(learner, NAMED, ORDERS, store=store) == there
         assert list(tmp_path.iterdir()) == []
     assert learn_orders(learner, NAMED, ORDERS) == there
+
+
+def test_a_model_of_a_person_goes_on_there():
+    linear = pytest.importorskip("sklearn.linear_model")
+    inner = SklearnLearner(linear.SGDClassifier(loss="log_loss"))
+    first, other = tasks(2)
+    mine = linear.SGDClassifier(loss="log_loss").fit(first.inputs, first.labels)
+    before = pickle.dumps(mine)
+    there = RayLearner(inner)
+    model = adopted(there, mine, first.classes)
+    assert adopted(there, model, first.classes) is model
+    grown = there.fit_many([model], [other])[0]
+    wanted = inner.fit(adopted(inner, mine, first.classes), other)
+    assert there.loss(grown, first) == inner.loss(wanted, first)
+    assert pickle.dumps(mine) == before
 
 
 @pytest.mark.slow("ray")
