@@ -75,7 +75,9 @@ def test_a_data_set_of_photos_and_a_cnn_end_in_a_plan():
     tasks = [Task(name, photos) for name, photos in made.items()]
 
     def wide():
-        return torch.nn.Sequential(torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(64, 4))
+        return torch.nn.Sequential(
+            torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(64, 4)
+        )
 
     found = plan(tasks, TorchLearner(wide, epochs=2, batch_size=8), pilot=20, seeds=1, draws=10)
     assert sorted(found.named_order) == sorted(made)

@@ -167,7 +167,9 @@ def test_numbers_and_classes_do_not_mix():
     with pytest.raises(ValueError, match=r"must be classes, got the number .*Or predict them: regression=True"):
         slopes(regression=False)
     numbers, classes = slopes(1)[0], Task("signs", np.eye(4), [0, 1, 0, 1])
-    with pytest.raises(ValueError, match="must all have classes or all have none, got numbers to predict for 'slope 0'"):
+    with pytest.raises(
+        ValueError, match="must all have classes or all have none, got numbers to predict for 'slope 0'"
+    ):
         plan([numbers, classes], SklearnLearner(SGDRegressor()))
     with pytest.raises(LearnerError, match="must have classes for this learner, got numbers to predict in 'slope 0'"):
         plan(slopes(), SklearnLearner(SGDClassifier()), pilot=0.5)
@@ -220,7 +222,7 @@ def test_networks_read_numbers_of_every_kind_and_refuse_the_rest():
         task = Task("t", inputs, y)
         losses.append(learner.loss(learner.fit(learner.make(0), task), task))
     assert losses == pytest.approx([losses[0]] * 5, rel=1e-6)
-    with pytest.raises(ValueError, match="must be numbers for this learner, got column 'city'. Encode it as numbers"):
+    with pytest.raises(ValueError, match=r"must be numbers for this learner, got column 'city'. Encode it as numbers"):
         learner.fit(learner.make(0), Task("t", pandas.DataFrame({"a": y, "city": ["Bonn"] * 40}), y))
 
 
@@ -250,8 +252,8 @@ def test_a_module_predicts_numbers():
     learner = TorchLearner(lambda: torch.nn.Linear(4, 1), lambda weights: torch.optim.SGD(weights, lr=0.1))
     found = score(learner, learner.fit(learner.make(0), task), task)
     assert found.loss < 0.1 * found.chance
+    wide = TorchLearner(lambda: torch.nn.Linear(4, 3))
     with pytest.raises(ValueError, match=r"one output where labels are numbers, got shape \(32, 3\)"):
-        wide = TorchLearner(lambda: torch.nn.Linear(4, 3))
         wide.fit(wide.make(0), task)
 
 

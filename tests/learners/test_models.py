@@ -63,7 +63,9 @@ def test_a_fitted_estimator_knows_its_classes_by_name_and_may_know_others():
     fewer = Task("t", x[part], labels[part])
     known = score(learner, adopted(learner, mine, fewer.classes), fewer)
     assert known.accuracy >= mine.score(x[part], labels[part])
-    with pytest.raises(ValueError, match=r"must know some of the classes of the tasks \('a', 'b'\), got a model of 'no'"):
+    with pytest.raises(
+        ValueError, match=r"must know some of the classes of the tasks \('a', 'b'\), got a model of 'no'"
+    ):
         adopted(learner, mine, ("a", "b"))
     with pytest.raises(ValueError, match="must know the classes that it goes on to learn, got 'maybe'"):
         learner.fit(adopted(learner, mine, wide.classes), Task("t", x[:2], ["no", "maybe"], classes=wide.classes))
@@ -118,7 +120,9 @@ def test_a_module_with_its_optimizer_or_without(form):
     mine = {"module": own.module, "pair": (own.module, own.optimizer), "model": own}[form]
 
     def state():
-        return pickle.dumps([[value.tolist() for value in own.module.state_dict().values()], own.optimizer.state_dict()])
+        return pickle.dumps(
+            [[value.tolist() for value in own.module.state_dict().values()], own.optimizer.state_dict()]
+        )
 
     before = state()
     model = adopted(learner, mine, first.classes)
@@ -136,7 +140,9 @@ def test_what_is_no_module_is_refused():
     from taskorder.learners import TorchLearner
 
     learner, linear = TorchLearner(lambda: torch.nn.Linear(2, 2)), torch.nn.Linear(2, 1)
-    with pytest.raises(ValueError, match=r"must be an nn.Module, \(module, optimizer\) or a model of this learner, got str"):
+    with pytest.raises(
+        ValueError, match=r"must be an nn.Module, \(module, optimizer\) or a model of this learner, got str"
+    ):
         planned(learner, "mine")
     with pytest.raises(ValueError, match=r"`model` must be \(module, optimizer\), got int for the second"):
         planned(learner, (linear, 3))

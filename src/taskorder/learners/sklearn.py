@@ -119,7 +119,10 @@ class SklearnLearner(ByClass):
                 f"`model` must know some of the classes of the tasks ({few(classes)}), got a model of {few(known)}. "
                 "Fit it on the same labels."
             )
-        return SklearnModel(copy.deepcopy(last), 0, classes=classes, steps=steps or self.steps, by_name=True)
+        own = copy.deepcopy(last)
+        if own.get_params(deep=False).get("random_state", 0) is None:
+            own.set_params(random_state=0)  # the same again where it learns on
+        return SklearnModel(own, 0, classes=classes, steps=steps or self.steps, by_name=True)
 
     def fit(self, model: SklearnModel, task: Task) -> SklearnModel:
         """Train on; changes the model."""

@@ -34,10 +34,10 @@ def cautions(
     checks: tuple[Callable[[], Caution | None], ...] = (
         lambda: small_pilot(tasks, verdict, whole),
         lambda: not_converged(table),
-        lambda: negative(table),
+        lambda: negative(table, classes=bool(tasks[0].classes)),
         lambda: uniform(table),
         lambda: different_classes(tasks),
-        lambda: different_scales(table),
+        lambda: None if tasks[0].regression else different_scales(table),  # squared errors are held against variances
     )
     return tuple(caution for check in checks if (caution := check()) is not None)
 
@@ -75,7 +75,7 @@ def not_converged(table: TransferLosses) -> Caution | None:
     )
 
 
-def negative(table: TransferLosses) -> Caution | None:
+def negative(table: TransferLosses, *, classes: bool = True) -> Caution | None:
     """Tasks that contradict each other."""
     off = _pairs(table)
     count = int((off < NEGATIVE).sum())
@@ -84,7 +84,7 @@ def negative(table: TransferLosses) -> Caution | None:
     return Caution(
         "negative similarity",
         f"{count} of {off.size} pairs of tasks have a negative similarity (down to {off.min():.2f}): what one teaches "
-        "misleads on the other. If classes look alike, give them the same label.",
+        f"misleads on the other.{' If classes look alike, give them the same label.' if classes else ''}",
     )
 
 

@@ -73,7 +73,7 @@ def label_list(value: Any, where: str) -> list[Hashable]:
     except (TypeError, ValueError, RuntimeError):
         raise ValueError(f"{where} must list one label for each example, numbers or texts.") from None
     for label in labels:
-        if is_missing(label):
+        if _is_missing(label):
             raise ValueError(f"{where} must not be missing, got {label!r}. Drop examples without a label.")
     return labels
 
@@ -102,7 +102,7 @@ def number_labels(value: Any, where: str) -> Floats:
     return numbers
 
 
-def is_missing(label: Any) -> bool:
+def _is_missing(label: Any) -> bool:
     """None, a number that is none, and what pandas and polars take for a missing value."""
     try:
         return label is None or bool(label != label)

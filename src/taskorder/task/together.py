@@ -15,20 +15,14 @@ from taskorder.checks import task_names
 from taskorder.task.labels import distinct
 from taskorder.task.task import Task
 
-BY_NAME, BY_POSITION = "by name", "by position"
-"""How classes of different tasks are matched."""
 
-
-def align(tasks: Iterable[Task], labels: str = BY_NAME) -> tuple[Task, ...]:
-    """The tasks with one list of classes, so that one model can learn them.
+def align(tasks: Iterable[Task]) -> tuple[Task, ...]:
+    """The tasks with one list of classes, so that one model can learn them: classes that are equal are one class.
 
     Parameters
     ----------
     tasks
         With different names, inputs of one shape or with the same columns, and either all with data or all without.
-    labels
-        "by name": labels that are equal are one class, and each class has an output. "by position": the first class of
-        every task shares an output, and so on (`share_labels`).
 
     Returns
     -------
@@ -47,14 +41,10 @@ def align(tasks: Iterable[Task], labels: str = BY_NAME) -> tuple[Task, ...]:
     >>> a.classes, a.targets, b.targets
     (('access', 'billing', 'fraud'), array([1, 2]), array([0, 1]))
     """
-    if labels not in (BY_NAME, BY_POSITION):
-        raise ValueError(f"`labels` must be {BY_NAME!r} or {BY_POSITION!r}, got {labels!r}.")
     records = _records(tasks)
     if not records:
         raise ValueError("`tasks` must hold at least one task, got none.")
     task_names([task.name for task in records], len(records))
-    if labels == BY_POSITION:
-        records = tuple(map(_renamed, records))
     first = records[0]
     for task in records:
         _check_alike(first, task)
@@ -86,7 +76,7 @@ def share_labels(tasks: Iterable[Task]) -> tuple[Task, ...]:
     >>> share_labels([Task("pets", [[1.0], [2.0]], ["cat", "dog"])])[0].labels
     array([0, 1])
     """
-    return align(tasks, BY_POSITION)
+    return align(map(_renamed, _records(tasks)))
 
 
 def _renamed(task: Task) -> Task:
