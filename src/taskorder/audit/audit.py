@@ -23,6 +23,7 @@ from taskorder.audit.comparisons import (
 )
 from taskorder.audit.components import Component, Design, Split, crossed_split, design_of, nested_split, seeds_only
 from taskorder.audit.disparity import Disparity, disparities
+from taskorder.audit.order_model import OrderModel, order_model
 from taskorder.audit.power import Needs, needs
 from taskorder.audit.results import Results
 from taskorder.audit.results_file import read_results
@@ -70,6 +71,8 @@ class Audit:
     needs: Needs | None
     verdict: str
     notes: tuple[str, ...] = ()
+    model: OrderModel | None = None
+    """With one run for each of many orders: what a small model can tell."""
 
     def summary(self) -> str:
         """Every finding on a line of its own, with the verdict at the end."""
@@ -166,6 +169,7 @@ def audit_results(
         needs=_needs(split, design, difference, len(orders[0].split(">"))),
         verdict="",
         notes=tuple(notes),
+        model=_model(table, orders, seed) if design == "one seed" else None,
     )
     return replace(plain, verdict=verdict_of(plain))
 
@@ -176,6 +180,18 @@ def _split(design: Design, table: np.ndarray, seed: int) -> Split | None:
     if design == "nested":
         return nested_split(table, seed)
     return seeds_only(table[~np.isnan(table)], seed) if design == "one order" else None
+
+
+def _model(table: np.ndarray, orders: tuple[str, ...], seed: int) -> OrderModel | None:
+    """The model of orders that list their tasks; None for too few, or others."""
+    steps = [order.split(">") for order in orders]
+    names = sorted(steps[0])
+    if len(names) < 2:
+        return None  # orders with names of their own
+    index = {name: task for task, name in enumerate(names)}
+    values = np.nanmean(table, axis=1)
+    rank = np.argsort(-values, kind="stable")
+    return order_model([[index[step] for step in steps[row]] for row in rank], values[rank], names, seed)
 
 
 def _regret(results: Results, used: str, table: np.ndarray, orders: tuple[str, ...], design: Design) -> Regret:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from taskorder.audit.audit import Audit
     from taskorder.audit.comparisons import PairTest
     from taskorder.audit.disparity import Disparity
+    from taskorder.audit.order_model import OrderModel
 
 SMALLEST_P = 1e-6
 """Smaller ones say more about the normal distribution than about the data."""
@@ -27,10 +28,7 @@ def verdict_of(audit: Audit) -> str:
             f"standard deviation of {points(audit.std)} points. Run other orders with the same seeds."
         )
     if audit.design == "one seed":
-        return (
-            f"One run for each order: order and noise cannot be separated. The {audit.num_orders} orders are up to "
-            f"{spread} points apart. Run them with a second seed."
-        )
+        return _one_seed(audit, spread)
     if audit.std == 0:
         return "All runs have the same final average accuracy: neither order nor seed makes a difference here."
     assert audit.test is not None
@@ -50,6 +48,34 @@ def verdict_of(audit: Audit) -> str:
     return (
         f"These runs do not show whether order matters ({p_value(audit.test.p)}): it accounts for {between} of "
         "the variance of the final average accuracy. Run more seeds and orders."
+    )
+
+
+def _one_seed(audit: Audit, spread: str) -> str:
+    """What a model of many orders tells where no order was run twice."""
+    model = audit.model
+    apart = f"The {audit.num_orders} orders are up to {spread} points apart"
+    if model is None:
+        return f"One run for each order: order and noise cannot be separated. {apart}. Run them with a second seed."
+    if not model.tells:
+        return (
+            "One run for each order, and nothing can be told: no model of positions and neighbors predicts orders that "
+            f"it has not seen better than chance ({p_value(model.p)}), so order and noise cannot be separated. "
+            f"{apart}, which noise may give as well. Run them with a second seed."
+        )
+    shown = (
+        f"Order matters, as far as one run for each order can tell: a model of {model.seen} predicts orders that it "
+        f"has not seen ({p_value(model.p)}). {apart}. "
+    )
+    expected, observed = share_text(model.best_expected), share_text(model.luckiest_observed)
+    if model.best == model.luckiest:
+        return (
+            f"{shown}The best order observed, {model.best}, is also best by the model ({observed}, {expected} "
+            "expected). Run it with a second seed."
+        )
+    return (
+        f"{shown}Best by the model is {model.best} ({expected} expected); the luckiest run was {model.luckiest} "
+        f"({observed}, {share_text(model.luckiest_expected)} expected). Run both with a second seed."
     )
 
 
@@ -87,6 +113,8 @@ def detail_lines(audit: Audit) -> list[str]:
             f"disparity over orders: AOPD {_disparity(audit.aopd)}, MOPD {_disparity(audit.mopd)}, "
             f"for task {worst.name}"
         )
+    if audit.model is not None:
+        lines.append(_model(audit.model))
     lines += [_pair(pair) for pair in audit.pairs]
     if audit.regret is not None:
         lines.append(_regret(audit))
@@ -128,6 +156,22 @@ def points(share: float) -> str:
     '1.23'
     """
     return f"{100 * share:.3g}"
+
+
+def _model(model: OrderModel) -> str:
+    unseen = f"r2 {model.r2:.2g}" if model.r2 > 0 else "r2 below 0"
+    shown = (
+        f"a model of {model.seen} on orders it has not seen: {unseen}, typical error {points(model.error)} points, "
+        f"{p_value(model.p)} by {model.num_shuffles} shuffles"
+    )
+    if not model.tells:
+        return f"{shown}: no order is better by it"
+    ran = "not run" if model.best_observed is None else f"{share_text(model.best_observed)} observed"
+    observed, expected = share_text(model.luckiest_observed), share_text(model.luckiest_expected)
+    return (
+        f"{shown}; best by the model {model.best} ({share_text(model.best_expected)} expected, {ran}), luckiest "
+        f"{model.luckiest} ({observed} observed, {expected} expected)"
+    )
 
 
 def _ends(audit: Audit) -> str:

@@ -31,7 +31,12 @@ class AuditNumbers:
     @property
     def labels(self) -> list[str]:
         """The orders to read, best first."""
-        return readable([score.order for score in self.audit.orders], [part.name for part in self.audit.disparity])
+        return readable([score.order for score in self.audit.orders], self.task_names)
+
+    @property
+    def task_names(self) -> list[str]:
+        """What tasks are called, where the results are by task."""
+        return [part.name for part in self.audit.disparity]
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values: the audit as `audit --json` writes it, and what was added."""
@@ -40,6 +45,8 @@ class AuditNumbers:
         lengths = np.cumsum([150 + len(score.order) for score in self.audit.orders])
         num_listed = max(1, int((lengths <= ORDERS_BUDGET).sum()))
         audit["orders"] = audit["orders"][:num_listed]
+        if audit["model"] is not None:
+            audit["model"]["predicted"] = audit["model"]["predicted"][:num_listed]
         left_out = [] if num_listed == len(lengths) else [f"audit.orders after the best {num_listed}"]
         return {
             "kind": "audit",

@@ -8,6 +8,7 @@ from taskorder._version import __version__
 from taskorder.audit.comparisons import PairTest
 from taskorder.audit.verdict import LABELS, p_value, points, share_text
 from taskorder.checks import counted
+from taskorder.report.audit_model import model_section
 from taskorder.report.audit_numbers import AuditNumbers
 from taskorder.report.charts import MOST_BARS, Bar, Mark, column_chart, ranking, row_chart
 from taskorder.report.markup import Html, html, tag, task
@@ -25,6 +26,7 @@ def audit_page(numbers: AuditNumbers, title: str, made: dict[str, str]) -> Page:
     audit = numbers.audit
     sections = [_variance(numbers)] if audit.components else []
     sections.append(_orders(numbers))
+    sections += [model_section(numbers)] if audit.model is not None else []
     sections += [_disparity(numbers)] if audit.disparity else []
     sections += [_regret(numbers)] if audit.regret is not None or audit.pairs else []
     sections += [_power(numbers)] if audit.needs is not None else []
