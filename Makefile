@@ -7,8 +7,9 @@ BIN := $(VENV)/bin
 EXTRAS := dev,plot,neural,images,excel,web,ray,docs
 STAMP := $(VENV)/.installed
 ADAPTERS := .venv-adapters
+TRACKERS := .venv-trackers
 
-.PHONY: setup demo test test-slow test-all test-adapters docs lint bench constraints clean
+.PHONY: setup demo test test-slow test-all test-adapters test-trackers docs lint bench constraints clean
 
 setup: $(STAMP)
 
@@ -52,6 +53,19 @@ $(ADAPTERS)/.installed: $(STAMP)
 	  > $$($(ADAPTERS)/bin/python -c "import site; print(site.getsitepackages()[0])")/base.pth
 	touch $@
 
+# Against the real trackers, offline, in an environment on top of .venv as well; MLflow keeps its runs in a database.
+test-trackers: $(TRACKERS)/.installed
+	TASKORDER_NO_SKIPS=. $(TRACKERS)/bin/python -m pytest tests/trackers $(PYTEST_ARGS)
+
+$(TRACKERS)/.installed: $(STAMP)
+	$(BIN)/python -c "import torch" 2>/dev/null || $(BIN)/python -m pip install --quiet torch==2.13.0
+	$(BIN)/python -m venv --clear --without-pip $(TRACKERS)
+	$(BIN)/uv pip install --quiet --python $(TRACKERS)/bin/python -c constraints.txt \
+	  mlflow-skinny==3.17.2 sqlalchemy alembic wandb==0.31.0 tensorboard==2.21.0
+	$(BIN)/python -c "import site; print('$(CURDIR)/src', *site.getsitepackages(), sep='\n')" \
+	  > $$($(TRACKERS)/bin/python -c "import site; print(site.getsitepackages()[0])")/base.pth
+	touch $@
+
 # A static site in build/site; a warning is an error.
 docs: setup
 	$(BIN)/python -m sphinx -W --keep-going -q -d build/doctrees -c docs . build/site
@@ -79,5 +93,5 @@ constraints: setup
 	  $(foreach extra,dev plot neural images excel web ray docs,--extra $(extra)) pyproject.toml -o constraints.txt
 
 clean:
-	rm -rf $(VENV) $(ADAPTERS) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(ADAPTERS) $(TRACKERS) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -93,6 +93,7 @@ def test_ci_runs_every_test_once_and_forbids_skips():
         "test",
         "test-slow",
         "test-adapters",
+        "test-trackers",
         "lint",
     ]
     (pattern,) = re.findall(r'^export TASKORDER_NO_SKIPS="(.+)"$', script, re.MULTILINE)
