@@ -19,12 +19,14 @@ from taskorder.report.embedding import task_points
 from taskorder.report.page import MOST_ORDERS
 from taskorder.report.plan_numbers import QUANTILES
 from taskorder.runs.index import run_index
-from taskorder.runs.results import config_key, prefix_rows, run_result
+from taskorder.runs.results import SCORES, config_key, prefix_rows, run_result
 from taskorder.runs.specs import RUNS
 from taskorder.runs.store import Store
-from taskorder.tables.loss_ratios import clip_similarity, loss_ratios, measured_similarity, similarity_from_loss_ratios
-from taskorder.theory.closed_form import final_error
+from taskorder.tables.knowledge import knowledge, transfer_table
+from taskorder.tables.loss_ratios import clip_similarity, loss_ratios, similarity_from_loss_ratios
+from taskorder.theory.law import PLAIN_RETENTION
 from taskorder.theory.nearest import nearest_correlation
+from taskorder.theory.random_orders import knowledge_after
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,9 +58,9 @@ class RunNumbers:
     similarity: Floats
     """(P, P) from how the networks of single tasks do on the others."""
     comparison: Comparison
-    """What the rules choose on that similarity."""
+    """What the rules choose on the transfer table of the same networks, under the law of retention."""
     predicted: Floats
-    """(n,) final error that the closed form predicts for each order."""
+    """(n,) mean accuracy that the law predicts for each order."""
     points: Floats
     share_shown: float
     notes: tuple[str, ...]
@@ -73,8 +75,8 @@ class RunNumbers:
 
     @property
     def agreement(self) -> float | None:
-        """Spearman's rank correlation of predicted error and accuracy, times -1; None where one of them is constant."""
-        a, b = _ranks(-self.predicted), _ranks(self.accuracy)
+        """Spearman's rank correlation of predicted and measured accuracy; None where one of them is constant."""
+        a, b = _ranks(self.predicted), _ranks(self.accuracy)
         return float(np.corrcoef(a, b)[0, 1]) if np.ptp(a) > 0 and np.ptp(b) > 0 else None
 
     def row(self, order: Sequence[int]) -> int | None:
@@ -85,7 +87,7 @@ class RunNumbers:
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON values."""
         n = min(len(self.orders), MOST_ORDERS)
-        tables = {"orders": self.orders, "accuracy": self.accuracy, "predicted_error": self.predicted}
+        tables = {"orders": self.orders, "accuracy": self.accuracy, "predicted_accuracy": self.predicted}
         tables |= {"forgetting": self.forgetting, "just_learned": self.learned, "final": self.final}
         return {
             "kind": "runs",
@@ -128,8 +130,8 @@ def run_numbers(
     results = [run_result(store, entry, ("accuracy",)) for entry in entries]
     settings = {key: value for key, value in entries[0].params.items() if key not in ("set", "seed")}
     shared = _tables(results)
-    similarity = np.mean([_similarity(result) for result in results], axis=0)
-    rest = _predictions(similarity, shared, time_limit, watch)
+    num_classes = settings.get("classes_per_task", 2)
+    rest = _predictions([_single_tasks(result) for result in results], num_classes, shared, time_limit, watch)
     seconds = sum(entry.seconds for entry in entries)
     return RunNumbers(
         number=chosen, settings=settings, num_seeds=len(results), num_runs=num_runs, seconds=seconds, **shared, **rest
@@ -169,32 +171,39 @@ def _tables(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _similarity(result: dict[str, Any]) -> Floats:
-    """Zero-shot transfer on test data, as it was measured or (in older stores) from the networks of single tasks."""
+def _single_tasks(result: dict[str, Any]) -> dict[str, Floats]:
+    """What the networks of single tasks did on every task's test data, as measured or (in older stores) from prefixes."""
     tables = result.get("similarities", {})
-    if tables:
-        return measured_similarity(tables.get("test") or next(iter(tables.values())))
+    measured = tables.get("test") or next((table for table in tables.values() if "loss" in table), None)
+    if measured:
+        return {kind: np.array(measured[kind]) for kind in SCORES if kind in measured}
     rows, P = prefix_rows(result), len(result["task_set"]["names"])
     single = [rows[task,] for task in range(P) if (task,) in rows]
     if len(single) < P:
-        raise ValueError("`INPUT` must have every task first in some order, got too few orders to tell similarity.")
-    return similarity_from_loss_ratios(loss_ratios(*(np.array(result[key])[single] for key in ("loss", "chance"))))
+        raise ValueError("`INPUT` must have every task first in some order, got too few orders to tell transfer.")
+    return {kind: np.array(result[kind])[single] for kind in SCORES}
 
 
 def _predictions(
-    similarity: Floats, measured: dict[str, Any], limit: float | None, watch: Watch | None
+    single: Sequence[dict[str, Floats]],
+    num_classes: int,
+    measured: dict[str, Any],
+    limit: float | None,
+    watch: Watch | None,
 ) -> dict[str, Any]:
-    """What the theory says on the similarity of these tasks."""
+    """What the law says of these orders, from what networks of single tasks know; means over seeds."""
+    S = np.mean(
+        [transfer_table(knowledge(t["loss"], t["chance"], t.get("accuracy"), num_classes)) for t in single], axis=0
+    )
+    similarity = np.mean([similarity_from_loss_ratios(loss_ratios(t["loss"], t["chance"])) for t in single], axis=0)
     within, raised = clip_similarity(similarity)
     notes = [f"pairs of tasks with similarity below -1, taken as -1: {raised}"] if raised else []
-    comparison = compare(within, names=measured["names"], time_limit=limit, watch=watch, retention=1)
-    repaired, _ = nearest_correlation(within)
-    points, share_shown = task_points(repaired)
-    predicted = np.array([final_error(repaired, order) for order in measured["orders"].tolist()])
-    notes += comparison.notes
+    comparison = compare(S, names=measured["names"], kind="transfer", time_limit=limit, watch=watch)
+    score = knowledge_after(S, measured["orders"], np.full(len(S), PLAIN_RETENTION)).mean(axis=1)
+    points, share_shown = task_points(nearest_correlation(within)[0])
     return {
-        "similarity": within, "comparison": comparison, "predicted": predicted, "points": points,
-        "share_shown": share_shown, "notes": tuple(notes),
+        "similarity": within, "comparison": comparison, "predicted": (1 + (num_classes - 1) * score) / num_classes,
+        "points": points, "share_shown": share_shown, "notes": (*notes, *comparison.notes),
     }  # fmt: skip
 
 

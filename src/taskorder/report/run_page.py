@@ -12,6 +12,7 @@ from taskorder.report.parts import map_figure, matrix_figure, order_path, senten
 from taskorder.report.plan_numbers import QUANTILES
 from taskorder.report.run_numbers import RunNumbers
 from taskorder.report.text import number, percent
+from taskorder.theory.law import PLAIN_RETENTION
 
 MOST_RANKED = 400
 """Orders in a table; of more, the best, and those of the rules."""
@@ -80,7 +81,7 @@ def _facts(numbers: RunNumbers) -> list[Fact]:
             f"{100 * float(accuracy[0] - accuracy[-1]):.0f} points below the best",
         ),
         Fact("Forgetting", number(round(float(numbers.forgetting[0]), 4)), "in the best order, mean over tasks"),
-        Fact("Prediction", agreement, "rank correlation of the closed form with what was measured"),
+        Fact("Prediction", agreement, "rank correlation of what the law predicts with what was measured"),
     ]
 
 
@@ -104,14 +105,14 @@ def _ranking(numbers: RunNumbers, names: tuple[str, ...]) -> Section:
         for row in shown
     ]  # fmt: skip
     headers = ["rank", "order", "accuracy", *(["standard error"] if numbers.spread is not None else [])]
-    headers += ["forgetting", "predicted error", "rules"]
+    headers += ["forgetting", "predicted accuracy", "rules"]
     note = "" if len(shown) == n else f"{len(shown)} of {n} orders."
     label = f"Accuracy of {counted(n, 'order')}, highest first, from {number(accuracy[0])} to {number(accuracy[-1])}"
     titles = ("rank of the order (1 is best)", "mean accuracy after the last task")
     figure = Figure(label, ranking(accuracy, marks, titles), Table(headers, rows, note))
     untrained = [_label(score.rule) for score in numbers.comparison.scores if score.rule not in rules]
     words = html(
-        "Each dot is an order that was trained, each row below what a rule chooses on the similarity of these tasks.{}",
+        "Each dot is an order that was trained, each row below what a rule chooses from networks of single tasks.{}",
         f" Not trained: {', '.join(untrained)}." if untrained else "",
     )
     return Section("ranking", "Every order, best first", words, figures=[figure])
@@ -171,16 +172,16 @@ def _prediction(numbers: RunNumbers) -> Section:
         Dot(float(predicted[row]), float(accuracy[row]), rule, _label(rule)) for rule, row in _rules(numbers).items()
     ]
     agreement = "not defined" if numbers.agreement is None else number(round(numbers.agreement, 3))
-    label = f"Predicted error against measured accuracy of every order; rank correlation {agreement}"
-    titles = ("predicted final error", "measured mean accuracy")
+    label = f"Predicted against measured accuracy of every order; rank correlation {agreement}"
+    titles = ("predicted mean accuracy", "measured mean accuracy")
     rows = [[swatch(dot.look, dot.label), dot.x, dot.y] for dot in dots]
-    behind = Table(["rule", "predicted error", "accuracy"], rows, "Every order: see the table above and the JSON.")
+    behind = Table(["rule", "predicted accuracy", "accuracy"], rows, "Every order: see the table above and the JSON.")
     figure = Figure(label, scatter_chart(predicted, accuracy, dots, titles), behind)
     words = html(
-        "The closed form on the similarity of these tasks against what networks did. Spearman's rank correlation (less "
-        "error with more accuracy counts as positive): {}.", agreement,
+        "What the law of retention predicts from networks of single tasks, with the retention of plain networks ({}), "
+        "against what networks did. Spearman's rank correlation: {}.", PLAIN_RETENTION, agreement,
     )  # fmt: skip
-    return Section("prediction", "Does the theory predict it?", words, figures=[figure])
+    return Section("prediction", "Does the law predict it?", words, figures=[figure])
 
 
 def _similarity(numbers: RunNumbers, names: tuple[str, ...]) -> Section:
@@ -214,8 +215,8 @@ def _confidence(numbers: RunNumbers) -> list[str]:
     )
     return [
         f"Accuracies are measured on test data, for {which}, with {seeds}.",
-        "The rules are what `taskorder solve` would choose: of the two directions of a path, the one that the closed "
-        "form likes better.",
+        "The rules are what `taskorder solve` would choose: of the two directions of a path, the one that the law likes "
+        "better. Predictions and measurements share their seeds: other seeds agree a little less.",
     ]
 
 
