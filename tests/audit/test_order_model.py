@@ -7,7 +7,7 @@ import pytest
 
 from taskorder.audit import order_model as module
 from taskorder.audit.audit import audit_results
-from taskorder.audit.order_features import FEATURES, Effects, highest_order, effects_of, feature_table
+from taskorder.audit.order_features import FEATURES, Effects, effects_of, feature_table, highest_order
 from taskorder.audit.order_model import order_model
 from taskorder.audit.results import Results
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from taskorder.audit.order_features import FEATURES, NAMES, Effects, highest_order, effects_of, feature_table
+from taskorder.audit.order_features import FEATURES, NAMES, Effects, effects_of, feature_table, highest_order
 from taskorder.audit.power import LEVEL
 from taskorder.checks import Floats, Ints
 

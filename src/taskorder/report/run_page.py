@@ -215,8 +215,8 @@ def _confidence(numbers: RunNumbers) -> list[str]:
     )
     return [
         f"Accuracies are measured on test data, for {which}, with {seeds}.",
-        "The rules are what `taskorder solve` would choose: of the two directions of a path, the one that the law likes "
-        "better. Predictions and measurements share their seeds: other seeds agree a little less.",
+        "The rules are what `taskorder solve` would choose: of the two directions of a path, the one that the law "
+        "likes better. Predictions and measurements share their seeds: other seeds agree a little less.",
     ]
 
 
