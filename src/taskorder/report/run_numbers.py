@@ -172,7 +172,7 @@ def _tables(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _single_tasks(result: dict[str, Any]) -> dict[str, Floats]:
-    """What the networks of single tasks did on test data of every task, as measured or (in older stores) from prefixes."""
+    """What the networks of single tasks did on test data, as measured or (in older stores) from prefixes of orders."""
     tables = result.get("similarities", {})
     measured = tables.get("test") or next((table for table in tables.values() if "loss" in table), None)
     if measured:
