@@ -325,3 +325,11 @@ def test_plan_hands_everything_on(monkeypatch):
     monkeypatch.setattr(module, "run_pilot", noted)
     plan(**given)
     assert handed == given
+
+
+def test_a_pilot_prints_as_its_plan_does():
+    result = run_pilot(names(), black_box(chain(5, 0.6)), seeds=1, draws=10)
+    assert repr(result).startswith(repr(result.plan) + "\n")
+    assert repr(result).endswith(": table, transfer, measured, sample")
+    assert len(repr(result)) < 700
+    assert result._repr_html_() == result.plan._repr_html_()

@@ -74,6 +74,12 @@ class PilotResult(NamedTuple):
     sample: tuple[Task, ...]
     """The pilot sample; in a race, that of the first round."""
 
+    def __repr__(self) -> str:
+        return f"{self.plan!r}\nand what it rests on: {', '.join(self._fields[1:])}"
+
+    def _repr_html_(self) -> str:
+        return self.plan._repr_html_()
+
 
 def plan(
     tasks: Iterable[Task],
