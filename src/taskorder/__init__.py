@@ -16,6 +16,7 @@ from taskorder._version import __version__
 if TYPE_CHECKING:
     from taskorder.audit.audit import Audit, audit_results
     from taskorder.audit.methods import MethodAudit, audit_methods
+    from taskorder.audit.next_runs import NextRuns, next_runs
     from taskorder.audit.results_file import read_methods, read_results
     from taskorder.linear.random_tasks import Sizes
     from taskorder.linear.simulate import simulate
@@ -41,6 +42,7 @@ __all__ = [
     "Audit",
     "Comparison",
     "MethodAudit",
+    "NextRuns",
     "PilotResult",
     "Plan",
     "PortableOrder",
@@ -66,6 +68,7 @@ __all__ = [
     "leaves",
     "measure_transfer",
     "nearest_correlation",
+    "next_runs",
     "perturbation",
     "pilot_sample",
     "plan",
@@ -86,6 +89,7 @@ __all__ = [
 _HOMES = {
     "audit.audit": ("Audit", "audit_results"),
     "audit.methods": ("MethodAudit", "audit_methods"),
+    "audit.next_runs": ("NextRuns", "next_runs"),
     "audit.results_file": ("read_methods", "read_results"),
     "linear.simulate": ("simulate",),
     "linear.random_tasks": ("Sizes",),

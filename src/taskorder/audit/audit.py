@@ -23,6 +23,7 @@ from taskorder.audit.comparisons import (
 )
 from taskorder.audit.components import Component, Design, Split, crossed_split, design_of, nested_split, seeds_only
 from taskorder.audit.disparity import Disparity, disparities
+from taskorder.audit.next_runs import NextRuns
 from taskorder.audit.order_model import OrderModel, order_model
 from taskorder.audit.power import Needs, needs
 from taskorder.audit.results import Results
@@ -73,6 +74,8 @@ class Audit:
     notes: tuple[str, ...] = ()
     model: OrderModel | None = None
     """With one run for each of many orders: what a small model can tell."""
+    next_runs: NextRuns | None = None
+    """What to run next, where somebody asked."""
 
     def summary(self) -> str:
         """Every finding on a line of its own, with the verdict at the end."""

@@ -84,7 +84,8 @@ def pair_lines(audit: MethodAudit) -> list[str]:
         lines.append(f"{len(audit.pairs) - MOST_TOLD} more pairs: see --json or the report")
     if len(audit.pairs) > 1:
         lines.append(f"p-values have Holm's correction for {len(audit.pairs)} pairs")
-    return [*lines, *(f"note: {note}" for note in audit.notes)]
+    planned = [] if audit.next_runs is None else audit.next_runs.lines()
+    return [*lines, *(f"note: {note}" for note in audit.notes), *planned]
 
 
 def pair_line(pair: MethodPair) -> str:

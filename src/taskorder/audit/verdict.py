@@ -120,7 +120,8 @@ def detail_lines(audit: Audit) -> list[str]:
         lines.append(_regret(audit))
     if audit.needs is not None:
         lines += _needs(audit)
-    return [*lines, *(f"note: {note}" for note in audit.notes)]
+    planned = [] if audit.next_runs is None else audit.next_runs.lines()
+    return [*lines, *(f"note: {note}" for note in audit.notes), *planned]
 
 
 def share_text(share: float) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from taskorder.cli.auditing import add_audit, audited
+from taskorder.cli.auditing import add_audit, audited, planned_runs
 from taskorder.cli.output import page
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ example:
   taskorder audit results.csv --compare "0>1>2" "2>1>0" --json
   taskorder audit wandb.csv --column accuracy=test/{task} --where lr=0.1
   taskorder audit results/quick.sqlite --where set=0
+  taskorder audit results.csv --next 24 --similarity transfer.csv
 """
 
 
@@ -55,8 +56,10 @@ def add(commands: Any) -> None:
         epilog=EPILOG,
     )
     add = parser.add_argument
-    add("results", metavar="RESULTS", help="a table of results; see below")
+    add("results", nargs="?", metavar="RESULTS", help="a table of results; see below")
     add_audit(parser)
+    add("--similarity", dest="table", metavar="FILE", help="transfer table or similarity, for --next")
+    add("--retention", metavar="D", help="share of its knowledge that the learner keeps, for --next (0.13)")
     add("--seed", type=int, default=0, metavar="N", help="random seed of intervals and shuffles (0)")
     add("--json", action="store_true", help="print one JSON document instead of a table")
     parser.set_defaults(run=run)
@@ -66,7 +69,12 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     """The exit code and what to print."""
     from taskorder.audit.methods import MethodAudit
 
-    audit = audited(args, lambda where, columns: _read(args.results, where, columns))
+    if args.results is None:
+        if args.budget is None or args.table is None:
+            raise ValueError("Give RESULTS to read, or --next with --similarity. See: taskorder audit --help")
+        planned = planned_runs(args, None, args.table)
+        return 0, planned.to_json() + "\n" if args.json else planned.summary() + "\n"
+    audit = audited(args, lambda where, columns: _read(args.results, where, columns), args.table)
     if args.json:
         return 0, audit.to_json() + "\n"
     return 0, page(lambda width: _methods_drawn(audit) if isinstance(audit, MethodAudit) else _drawn(audit))

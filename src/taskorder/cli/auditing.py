@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from taskorder.audit.audit import Audit
     from taskorder.audit.methods import MethodAudit
+    from taskorder.audit.next_runs import NextRuns
     from taskorder.audit.results import Results
 
 
@@ -21,10 +23,14 @@ def add_audit(parser: argparse.ArgumentParser) -> None:
     add("--where", action="append", default=[], metavar="COLUMN=VALUE", help="keep these rows; repeat for more")
     add("--column", dest="columns", action="append", default=[], metavar="WHAT=NAME",
         help="what RESULTS calls its order, seed, method, task, accuracy or state; repeat for more")  # fmt: skip
+    add("--next", dest="budget", type=int, metavar="N", help="say which N runs to do next, so that order and seed can "
+        "be told apart; with --similarity FILE the extremes by the law come first")  # fmt: skip
 
 
 def audited(
-    args: argparse.Namespace, read: Callable[[dict[str, str], dict[str, str]], dict[str, Results]]
+    args: argparse.Namespace,
+    read: Callable[[dict[str, str], dict[str, str]], dict[str, Results]],
+    table_file: str | None,
 ) -> Audit | MethodAudit:
     """The audit with the options of `add_audit`; `read` takes the values to keep and the names of columns."""
     from taskorder.audit.audit import audit_results
@@ -37,15 +43,28 @@ def audited(
     columns = dict(_pair(text, "column", "WHAT=NAME") for text in args.columns)
     methods = read(where, columns)
     options = {"difference": args.difference / 100, "seed": seed_number(args.seed)}
+    planned = None if args.budget is None else planned_runs(args, methods, table_file)
     if len(methods) == 1:
         (results,) = methods.values()
-        return audit_results(results, used=args.used, compare=[(a, b) for a, b in args.compare], **options)
+        single = audit_results(results, used=args.used, compare=[(a, b) for a, b in args.compare], **options)
+        return replace(single, next_runs=planned)
     for option, given in (("used", args.used), ("compare", args.compare)):
         if given:
             first = next(iter(methods))
             fix = f"Choose one with --where method={first}."
             raise ValueError(f"`--{option}` must be left out for several methods, got {given!r}. {fix}")
-    return audit_methods(methods, **options)
+    return replace(audit_methods(methods, **options), next_runs=planned)
+
+
+def planned_runs(args: argparse.Namespace, methods: dict[str, Results] | None, table_file: str | None) -> NextRuns:
+    """What to run next, by the options `--next` and `--retention` and the table of `--similarity`."""
+    from taskorder.audit.next_runs import next_runs
+    from taskorder.cli.options import retention_of
+    from taskorder.tables.reading import read_similarity
+
+    table, names = (None, None) if table_file is None else read_similarity(table_file)
+    retention = retention_of(args.retention)
+    return next_runs(args.budget, methods, table=table, names=names, retention=retention, seed=args.seed)
 
 
 def _pair(text: str, option: str, form: str) -> tuple[str, str]:

@@ -63,7 +63,7 @@ MATRIX_ONLY = (
     "seed", "repair", "output", *TABLE_OPTIONS, "chance",
 )  # fmt: skip
 """Options that a plan or a store has decided already."""
-AUDIT_ONLY = ("used", "compare", "difference", "where", "columns")
+AUDIT_ONLY = ("used", "compare", "difference", "where", "columns", "budget")
 STORE = "a run store"
 
 
@@ -193,9 +193,9 @@ def _of_audit(source: ReportInput, args: argparse.Namespace, watcher: Watcher) -
     if audit is not None:
         _refuse(args, "an audit", "similarity_file", "task_set", *AUDIT_ONLY, *MATRIX_ONLY)
     else:
-        _refuse(
-            args, "a table of results", "similarity_file", "task_set", *(key for key in MATRIX_ONLY if key != "seed")
-        )
+        planning = () if args.budget is not None else ("similarity_file", "retention")
+        decided = (key for key in MATRIX_ONLY if key not in ("seed", "retention"))
+        _refuse(args, "a table of results", "task_set", *planning, *decided)
         audit = _audited(source, args)
         made |= {"Seed of intervals": str(args.seed)}
     from taskorder.audit.methods import MethodAudit
@@ -219,7 +219,7 @@ def _audited(source: ReportInput, args: argparse.Namespace) -> Audit | MethodAud
             "Or pipe what `taskorder audit - --json` prints."
         )
     path = source.path
-    return audited(args, lambda where, columns: read_methods(path, where, columns=columns))
+    return audited(args, lambda where, columns: read_methods(path, where, columns=columns), args.similarity_file)
 
 
 def _of_matrix(source: ReportInput | None, args: argparse.Namespace, watcher: Watcher) -> Page:

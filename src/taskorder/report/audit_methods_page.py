@@ -13,6 +13,7 @@ from taskorder.audit.method_words import flips_text, paired_over
 from taskorder.audit.methods import MethodAudit
 from taskorder.audit.verdict import order_share, p_value, points, share_text
 from taskorder.checks import counted
+from taskorder.report.audit_next import next_section
 from taskorder.report.charts import MOST_BARS, Bar, Mark, ranking, row_chart
 from taskorder.report.markup import html, tag, task
 from taskorder.report.page import MAX_TEXT, MOST_LISTED, Fact, Figure, Page, Section, Table
@@ -29,6 +30,8 @@ def audit_methods_page(audit: MethodAudit, title: str, made: dict[str, str]) -> 
     if audit.num_orders > 1 or any(pair.num_orders > 1 for pair in audit.pairs):
         sections.append(_orders(audit))
     sections.append(_each(audit))
+    if audit.next_runs is not None:
+        sections.append(next_section(audit.next_runs))
     return Page(
         title=title,
         answer=html("{}", audit.verdict),

@@ -9,6 +9,7 @@ from taskorder.audit.comparisons import PairTest
 from taskorder.audit.verdict import LABELS, p_value, points, share_text
 from taskorder.checks import counted
 from taskorder.report.audit_model import model_section
+from taskorder.report.audit_next import next_section
 from taskorder.report.audit_numbers import AuditNumbers
 from taskorder.report.charts import MOST_BARS, Bar, Mark, column_chart, ranking, row_chart
 from taskorder.report.markup import Html, html, tag, task
@@ -30,6 +31,7 @@ def audit_page(numbers: AuditNumbers, title: str, made: dict[str, str]) -> Page:
     sections += [_disparity(numbers)] if audit.disparity else []
     sections += [_regret(numbers)] if audit.regret is not None or audit.pairs else []
     sections += [_power(numbers)] if audit.needs is not None else []
+    sections += [next_section(audit.next_runs)] if audit.next_runs is not None else []
     return Page(
         title=title,
         answer=html("{}", audit.verdict),
