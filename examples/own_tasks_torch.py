@@ -4,7 +4,8 @@
 
 FOLDER holds train/CLASS/*.png and test/CLASS/*.png, with an even number of classes; classes are paired in the order of
 their names, and each pair is a task: which of the two is it? Without a FOLDER the handwritten digits that scikit-learn
-ships are written to one. Needs torch and pillow.
+ships are written to one. The images are a data set of PyTorch, read one by one where they are needed: a pilot opens
+only those of its sample. Needs torch and pillow.
 """
 
 import sys
@@ -13,21 +14,35 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from PIL import Image
+from torch.utils.data import Dataset, Subset
 
-from taskorder import solve
-from taskorder.datasets.images import read_images
+from taskorder import Task, run_pilot, share_labels
 from taskorder.learners import TorchLearner, learn_orders
-from taskorder.planning.estimate import measure_transfer
-from taskorder.planning.pilot import pilot_sample
-from taskorder.tables.loss_ratios import clip_similarity
-from taskorder.task import Task, share_labels
 
 NUM_RANDOM = 3
 
 
+class Images(Dataset):
+    """PNG files in folders of classes, as tensors with their channels first."""
+
+    def __init__(self, folder: Path) -> None:
+        self.classes = sorted(path.name for path in folder.iterdir())
+        self.files = [(path, k) for k, name in enumerate(self.classes) for path in sorted((folder / name).iterdir())]
+        self.targets = [target for _, target in self.files]
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def __getitem__(self, row: int) -> tuple[torch.Tensor, int]:
+        path, target = self.files[row]
+        with Image.open(path) as image:
+            pixels = np.array(image, dtype=np.float32) / 255
+        return torch.from_numpy(np.atleast_3d(pixels)).permute(2, 0, 1), target
+
+
 def write_digits(folder: Path) -> None:
     """1797 digits of 8 x 8 pixels as PNG files: train/0/17.png and so on, every third one to test on."""
-    from PIL import Image
     from sklearn.datasets import load_digits
 
     data = load_digits()
@@ -38,15 +53,13 @@ def write_digits(folder: Path) -> None:
 
 
 def read_tasks(folder: Path) -> tuple[Task, ...]:
-    """Pairs of classes; the first of a pair is 0 and the second 1, so that all tasks share two outputs."""
-    data = read_images(folder)
+    """Pairs of classes. The first of each pair is to share an output with the first of the others, and so on."""
+    train, test = Images(folder / "train"), Images(folder / "test")
     tasks = []
-    for first in range(0, data.num_classes - 1, 2):
-        parts = []
-        for inputs, labels in ((data.train_inputs, data.train_labels), (data.test_inputs, data.test_labels)):
-            rows = np.isin(labels, (first, first + 1))
-            parts += [inputs[rows].transpose(0, 3, 1, 2), labels[rows]]  # torch wants channels first
-        tasks.append(Task(f"{data.class_names[first]} or {data.class_names[first + 1]}", *parts))
+    for first in range(0, len(train.classes) - 1, 2):
+        pair = (first, first + 1)
+        parts = [Subset(data, np.flatnonzero(np.isin(data.targets, pair)).tolist()) for data in (train, test)]
+        tasks.append(Task(f"{train.classes[first]} or {train.classes[first + 1]}", parts[0], eval_inputs=parts[1]))
     return share_labels(tasks)
 
 
@@ -57,8 +70,12 @@ def main() -> None:
         folder = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(made)
         if len(sys.argv) == 1:
             write_digits(folder)
-        tasks = read_tasks(folder)
-    channels = tasks[0].inputs.shape[1]
+        plan_and_train(read_tasks(folder))
+
+
+def plan_and_train(tasks: tuple[Task, ...]) -> None:
+    """From the images to the accuracy of orders."""
+    channels = tasks[0].rows[np.array([0])].shape[1]
 
     def network() -> torch.nn.Module:
         return torch.nn.Sequential(
@@ -68,21 +85,21 @@ def main() -> None:
 
     learner = TorchLearner(network, lambda p: torch.optim.Adam(p, lr=0.005), epochs=4, batch_size=8)
 
-    # a pilot of 40 images a task, measured on these images alone: the test images play no part in the choice
-    table = measure_transfer(pilot_sample(tasks, 40, keep_eval=False), learner, seeds=3)
-    similarity, _ = clip_similarity(table.similarity())
-    print(f"similarity from {table.fits} fits on 40 images a task")
-    for name, row in zip(table.names, similarity, strict=True):
+    # a pilot of 120 images a task, measured on these images alone: the test images play no part in the choice
+    found = run_pilot(tasks, learner, pilot=120, seeds=2)
+    plan = found.plan
+    print("similarity on 120 images a task")
+    for name, row in zip(plan.names, found.transfer.similarity(), strict=True):
         print(f"  {name:16}" + "".join(f"{value:7.2f}" for value in row))
-    plan = solve(similarity, names=table.names)
     print("plan: " + " -> ".join(plan.named_order))
+    if plan.confidence is not None:
+        print(plan.confidence.summary())
 
     # what the orders really reach, on all training images
     rng = np.random.default_rng(0)
-    worst = solve(similarity, "worst").order
-    orders = [plan.order, worst, *(tuple(rng.permutation(len(tasks)).tolist()) for _ in range(NUM_RANDOM))]
-    found = learn_orders(learner, tasks, orders, seeds=(10,))
-    reached = [np.mean([[one.accuracy for one in seed[order]] for seed in found]) for order in orders]
+    orders = [plan.order, plan.order[::-1], *(tuple(rng.permutation(len(tasks)).tolist()) for _ in range(NUM_RANDOM))]
+    scores = learn_orders(learner, tasks, orders, seeds=(10, 11))
+    reached = [np.mean([[score.accuracy for score in seed[order]] for seed in scores]) for order in orders]
     planned, opposite, by_chance = reached[0], reached[1], np.mean(reached[2:])
     print("accuracy over all tasks after the last one:")
     print(f"  planned order {planned:.3f}, opposite {opposite:.3f}, {NUM_RANDOM} random orders {by_chance:.3f}")
