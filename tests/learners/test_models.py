@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from taskorder import Task, plan
-from taskorder.learners import CallableLearner, score
+from taskorder.learners import CallableLearner, learn_orders, score
 from taskorder.learners.protocol import adopted
 from taskorder.task import align
 
@@ -107,6 +107,35 @@ def test_a_model_of_the_learner_is_not_changed():
     before = pickle.dumps(model)
     planned(learner, model)
     assert pickle.dumps(model) == before
+
+
+def test_a_model_of_other_classes_is_refused():
+    """Its first output would have been taken for the first of all classes."""
+    _, learner = sklearn_parts()
+    x = np.random.default_rng(0).normal(size=(40, 2))
+    one = Task("one", x, np.where(x[:, 0] > 0, "billing", "fraud"))
+    other = Task("other", x, np.where(x[:, 1] > 0, "access", "billing"))
+    model = learner.fit(learner.make(0), one)
+    said = r"with the classes of all tasks \('access', 'billing', 'fraud'\), got 'billing', 'fraud'\. Align them before"
+    with pytest.raises(ValueError, match=said):
+        plan([one, other], learner, pilot=1.0, seeds=1, draws=0, learned=["one"], model=model)
+    fits = []
+    with pytest.raises(ValueError, match=said):  # before anything is learned
+        plan([one, other], learner, learned=["one"], model=model, report=lambda *now: fits.append(now))
+    assert fits == []
+    model = learner.fit(learner.make(0), align([one, other])[0])
+    assert plan([one, other], learner, pilot=1.0, seeds=1, draws=0, learned=["one"], model=model).order == (1,)
+
+
+def test_learning_may_start_from_a_fitted_estimator():
+    make, learner = sklearn_parts()
+    first, other, _ = turned()
+    mine = make(loss="log_loss").fit(first.inputs, first.labels)
+    before = pickle.dumps(mine)
+    (scores,) = learn_orders(learner, [first, other], [(1,)], start=mine)
+    wanted = learner.fit(adopted(learner, mine, first.classes), other)
+    assert scores[(1,)][0].loss == learner.loss(wanted, first)
+    assert pickle.dumps(mine) == before
 
 
 @pytest.mark.parametrize("form", ["module", "pair", "model"])

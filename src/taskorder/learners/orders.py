@@ -17,7 +17,7 @@ import numpy as np
 
 from taskorder.arguments import BadArgument
 from taskorder.checks import Floats, seed_number, visit_order
-from taskorder.learners.protocol import Learner, Model, Score, copied, described, score
+from taskorder.learners.protocol import Learner, Model, Score, adopted, copied, described, score
 from taskorder.prefixes import Prefix, PrefixTree
 from taskorder.runs.specs import RunSpec
 from taskorder.runs.store import Store
@@ -155,7 +155,7 @@ def learn_orders(
 
 def _made(run: _Run, seed: int, start: Model | None) -> Model:
     if start is not None:
-        return copied(run.learner, start)
+        return adopted(run.learner, start, run.tasks[0].classes)
     try:
         return run.learner.make(seed)
     except Exception as problem:

@@ -184,6 +184,12 @@ def copied(learner: Learner, model: Model) -> Model:
 
 def adopted(learner: Learner, given: Any, classes: tuple[Hashable, ...]) -> Model:
     """A model of the learner that knows what a model of a person knows; `given` stays as it is."""
+    known = getattr(given, "classes", None)
+    if isinstance(known, tuple) and known and known != classes:
+        raise BadArgument(
+            f"`model` must have learned tasks with the classes of all tasks ({few(classes)}), got {few(known)}. "
+            "Align them before you fit it: align(tasks)."
+        )
     return learner.adopt(given, classes) if hasattr(learner, "adopt") else copied(learner, given)
 
 
@@ -223,7 +229,8 @@ def same_classes(known: tuple[Hashable, ...], task: Task, *, numbers: bool = Fal
         )
     if task.labels is None:
         raise ValueError(
-            f"`tasks` must have labels for this learner, got none for {task.name!r}. Write Task(name, inputs, labels)."
+            f"`tasks` must have labels for this learner, got none for {task.name!r}. Write Task(name, inputs, labels), "
+            "where labels may be the name of a column."
         )
     if task.regression != numbers:
         wanted, got, fix = (

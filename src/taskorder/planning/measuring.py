@@ -17,7 +17,7 @@ import numpy as np
 from taskorder.arguments import BadArgument
 from taskorder.checks import Floats
 from taskorder.learners.orders import FitReport, learn_orders
-from taskorder.learners.protocol import Learner, Model, Score, adopted, score
+from taskorder.learners.protocol import Learner, Model, Score, score
 from taskorder.planning.budget import Budget, Meter
 from taskorder.planning.measurements import Measurements
 from taskorder.planning.retention import sampled_pairs
@@ -53,9 +53,8 @@ def guessing(tasks: Sequence[Task]) -> Floats | None:
 
 
 def known_now(sample: Sequence[Task], learner: Learner, model: Model) -> Floats:
-    """(P,) what a model knows of every task; a person's own stays as it is."""
-    own = adopted(learner, model, sample[0].classes)
-    scores: SeedScores = {(): tuple(score(learner, own, task) for task in sample)}
+    """(P,) what a model knows of every task."""
+    scores: SeedScores = {(): tuple(score(learner, model, task) for task in sample)}
     return np.asarray(Measurements.from_scores([scores], guessing(sample)).knowledge()[0, 0])
 
 

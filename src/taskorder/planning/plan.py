@@ -22,7 +22,7 @@ from taskorder.arguments import BadArgument, unknown
 from taskorder.checks import Floats, positive_count, seed_number, whole
 from taskorder.constraints import Constraints, TaskName
 from taskorder.learners.orders import FitReport
-from taskorder.learners.protocol import Learner, Model, is_learner
+from taskorder.learners.protocol import Learner, Model, adopted, is_learner
 from taskorder.ordering.plans import make_plan
 from taskorder.ordering.solve import RULES, RULES_WITHOUT_WEIGHTS
 from taskorder.planning.budget import budget_of
@@ -133,7 +133,9 @@ def plan(
     groups
         Lists of tasks that stay together: those of one list follow each other, in any order.
     model
-        The model that has learned them: what it knows is measured. Without it the law says what it knows.
+        The model that has learned them: what it knows is measured. Without it the law says what it knows. A fitted
+        estimator or Pipeline, an nn.Module or (module, optimizer), parameters of a JAX net, names of tasks for a black
+        box, or a model of the learner; it is left as it is.
     budget
         Fits in all (a number) or time ("30s", "5min"): a small one means fewer seeds, then fewer pairs. Or what to
         learn from, as a share of one training run on all examples ("0.25 runs") or in examples ("5000 examples"):
@@ -236,6 +238,7 @@ def run_pilot(
         )
     if model is not None and not constraints.learned:
         raise BadArgument("`learned` must name the tasks that `model` has learned, got none.")
+    own = None if model is None else adopted(learner, model, aligned[0].classes)  # refused before anything is learned
     if retention is not None:
         checked_retention(retention, len(names), names)
     checked_size(pilot)  # before a store is made
@@ -246,8 +249,8 @@ def run_pilot(
             aligned, learner, pilot, chosen_seeds, limits, constraints,
             retention=retention, seed=drawn_with, store=open_store, report=counted,
         )  # fmt: skip
-    if model is not None:
-        found = found._replace(pilot=found.pilot._replace(start=known_now(found.sample, learner, model)))
+    if own is not None:
+        found = found._replace(pilot=found.pilot._replace(start=known_now(found.sample, learner, own)))
     law = fitted_law(found.pilot)
 
     def choose(law: FittedLaw, part: Part | None) -> Order:

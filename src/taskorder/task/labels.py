@@ -54,7 +54,11 @@ def _without_column(
             raise ValueError(f"{where} must have columns to learn from, got only the labels.")
         return rows.without(str(column))
     values, frame = rows.values[column], rows.values
-    left = frame.drop(columns=[column]) if hasattr(frame, "iloc") else frame.drop(column)
+    if hasattr(frame, "iloc"):
+        left = frame.copy(deep=False)
+        del left[column]  # without a copy of the rest, which `drop` makes before pandas 3
+    else:
+        left = frame.drop(column)
     if len(left.columns) == 1 and is_text_column(only := left[left.columns[0]]):
         return TextRows(only), values
     return TableRows(left), values

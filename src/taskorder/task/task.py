@@ -45,7 +45,7 @@ class Task:
     """As `labels`; the same column by default."""
     classes: tuple[Hashable, ...] = ()
     """All classes that may occur, those of other tasks too (see `align`); by default those of `labels`, sorted."""
-    regression: bool = False
+    regression: bool = field(default=False, repr=False)
     """Whether labels are numbers to predict."""
     targets: Any = field(init=False, repr=False)
     """(n,) positions of the labels in `classes`; in a regression the numbers; zeros where there are no labels."""
