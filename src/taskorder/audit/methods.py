@@ -36,20 +36,19 @@ class MethodScore:
 class MethodAudit:
     """Several methods in the same orders, by `audit_methods`.
 
-        Accuracies are shares from 0 to 1; intervals are at 95 %.
+    Accuracies are shares from 0 to 1; intervals are at 95 %.
 
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from taskorder import audit_methods
-        >>> from taskorder.audit.next_runs import NextRuns
-    from taskorder.audit.results import Results
-        >>> rng = np.random.default_rng(0)
-        >>> names = tuple("ABCDEF"), tuple("12"), ("x",), ("x",)
-        >>> accuracy = 0.7 + 0.05 * rng.standard_normal((6, 1, 1)) + 0.01 * rng.standard_normal((6, 2, 1))
-        >>> audit = audit_methods({"plain": Results(*names, accuracy), "replay": Results(*names, accuracy + 0.1)})
-        >>> [(pair.first, pair.second, round(pair.difference, 3)) for pair in audit.pairs]
-        [('replay', 'plain', 0.1)]
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from taskorder import audit_methods
+    >>> from taskorder.audit.results import Results
+    >>> rng = np.random.default_rng(0)
+    >>> names = tuple("ABCDEF"), tuple("12"), ("x",), ("x",)
+    >>> accuracy = 0.7 + 0.05 * rng.standard_normal((6, 1, 1)) + 0.01 * rng.standard_normal((6, 2, 1))
+    >>> audit = audit_methods({"plain": Results(*names, accuracy), "replay": Results(*names, accuracy + 0.1)})
+    >>> [(pair.first, pair.second, round(pair.difference, 3)) for pair in audit.pairs]
+    [('replay', 'plain', 0.1)]
     """
 
     methods: tuple[MethodScore, ...]
