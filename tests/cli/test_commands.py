@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 
+from taskorder import compare
 from taskorder.cli import main, render
 from taskorder.ordering import solve as solve_module
 from taskorder.records import Plan
@@ -97,6 +98,31 @@ def test_the_last_total_is_the_value_of_the_plan(objective, table, capsys):
     last = next(line for line in lines if line.split()[:1] == ["5"])
     error = next(line for line in lines if line.startswith(objective))
     assert float(last.split()[-2]) == pytest.approx(float(error.split()[1]), abs=6e-5)
+
+
+def test_weights_by_name_are_those_of_python(table, capsys):
+    assert plan_of(capsys, "solve", table, "--weights", "cats=3").options["weights"] == [3.0, 1.0, 1.0, 1.0, 1.0]
+    assert main(["compare", table, "--weights", "cats=3", "--json"]) == 0
+    best = json.loads(capsys.readouterr().out)["best"]
+    assert best == compare(TABLE, names=NAMES, weights={"cats": 3}).best != compare(TABLE).best
+
+
+def test_half_a_table_is_filled_and_both_commands_say_so(capsys, tmp_path):
+    path = tmp_path / "half.csv"
+    path.write_text("cats,1\ndogs,60 %,1\nowls,10 %,20 %,1\n")
+    for command in ("solve", "compare", "simulate"):
+        order = ["--order", "cats,dogs,owls", "--seeds", "1"] if command == "simulate" else []
+        assert main([command, str(path), *order]) == 0
+        said = capsys.readouterr()
+        assert "the missing upper triangle is the mirror image of the lower one" in said.out
+        assert said.err == ""
+    assert main(["solve", str(path), "--kind", "transfer"]) == 2
+    assert f"`{path}` must have a number in every cell, got none in row cats, column dogs" in capsys.readouterr().err
+    path.write_text(",cats,dogs\ncats,0.9,\ndogs,0.4,0.8\n")
+    assert main(["compare", str(path)]) == 2
+    assert "if it is one, say `--kind` similarity." in capsys.readouterr().err
+    assert main(["solve", str(path), "--losses", "--chance", "1"]) == 2
+    assert "similarity" not in capsys.readouterr().err
 
 
 def test_json_is_the_plan_itself(table, capsys):

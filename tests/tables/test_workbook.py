@@ -140,6 +140,11 @@ def test_other_formats_are_named(make, tmp_path):
         read_similarity(path)
 
 
+def test_where_workbooks_are_not_read_the_fix_is_named(save, capsys):
+    assert main(["audit", str(save(Sheet1=NAMED))]) == 2
+    assert "got a workbook or an archive. Save its sheet as CSV." in capsys.readouterr().err
+
+
 def test_a_workbook_that_unpacks_to_too_much_is_not_opened(save, monkeypatch):
     path = save(Sheet1=NAMED)
     monkeypatch.setattr(_workbook, "_rows", lambda *ignored: pytest.fail("the workbook was opened"))

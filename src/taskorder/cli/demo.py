@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 PILOT = 50
 """Examples a task."""
-PILOT_SEEDS = 2
+PILOT_SEEDS = 4
 SEEDS = (100, 101, 102)
 """Of the real runs: others than those of the pilot."""
 NUM_RANDOM_ORDERS = 10
@@ -185,10 +185,17 @@ def draw_runs(runs: Sequence[Run], path: Path) -> bool:
 
 
 def _learner(tasks: Sequence[Task]) -> Learner:
-    from taskorder.learners.named import default_name, keep_compiled_for, named_learner
+    from taskorder.learners.named import default_name
 
-    keep_compiled_for(default_name())
-    return named_learner(default_name(), tasks, epochs=5, batch_size=4)
+    return learner_named(default_name(), tasks)
+
+
+def learner_named(name: str, tasks: Sequence[Task]) -> Learner:
+    """A learner as the demo trains it."""
+    from taskorder.learners.named import keep_compiled_for, named_learner
+
+    keep_compiled_for(name)
+    return named_learner(name, tasks, epochs=5, batch_size=4)
 
 
 def _confidence_lines(planned: Plan) -> list[str]:

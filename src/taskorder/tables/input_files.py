@@ -151,6 +151,8 @@ def refuse_binary(data: bytes, label: str) -> None:
         raise refusal(label, "be UTF-8 text", "UTF-16", "Save it as UTF-8.")
     if head.startswith(b"\x80"):
         raise refusal(label, "hold a table", "a pickle, which can run code when opened", "Save plain numbers and text.")
+    if head.startswith((b"PK\x03\x04", b"\xd0\xcf\x11\xe0")):
+        raise refusal(label, "hold a table as text", "a workbook or an archive", "Save its sheet as CSV.")
     if head.startswith(b"SQLite format 3"):
         raise refusal(label, "hold a table", "a store of runs", f"Read it with: taskorder report {label}.")
     if b"\0" in head or sum(byte < 32 and byte not in b"\t\n\r\f" for byte in head) > len(head) / 10:
