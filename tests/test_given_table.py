@@ -171,6 +171,15 @@ def test_a_triangle_of_zeros_is_no_measurement():
         assert solve(table, kind="transfer").table == "transfer table, as given"
 
 
+def test_two_directions_that_differ_are_a_mean_that_is_told():
+    table = ROWS.copy()
+    table[0, 1] = 0.7
+    plan = solve(table, kind="similarity")
+    assert "the two directions of a pair differ by up to 0.2: their mean is taken" in plan.notes
+    np.testing.assert_allclose(plan.knowledge, solve((table + table.T) / 2).knowledge)
+    assert not any("differ" in note for note in solve(table).notes + solve(ROWS, kind="similarity").notes)
+
+
 def test_kinds_of_whole_tables_are_as_before():
     assert kind_of(ROWS) == SIMILARITY
     assert kind_of(TRANSFER) != SIMILARITY

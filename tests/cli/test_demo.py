@@ -64,15 +64,24 @@ def test_runs_are_different_orders_tested_on_unseen_digits(small):
     assert all(0.3 < run.mean <= 1 for run in runs)
 
 
-@pytest.mark.parametrize(("planned", "wanted"), [(0.9, "better than 10 of 10"), (0.4, "did not pay this time")])
-def test_the_sentence_follows_the_numbers(planned, wanted):
-    ways = itertools.permutations(range(5))
-    runs = [Run("planned", next(ways), (planned,)), Run("opposite", next(ways), (0.5,))]
-    runs += [Run("random", way, (0.7,)) for way, _ in zip(ways, range(10), strict=False)]
-    said = sentence(runs)
+@pytest.mark.parametrize(
+    ("planned", "opposite", "wanted"),
+    [
+        (0.9, 0.5, "better than 10 of 10 random orders).\n"),
+        (0.4, 0.3, "The planned order did not pay this time"),
+        (0.9, 0.9, "The opposite order happened to do as well or better this time.\n"),
+        (0.8, 0.9, "The opposite order happened to do as well or better this time.\n"),
+    ],
+)
+def test_the_sentence_follows_the_numbers(planned, opposite, wanted):
+    orders = itertools.permutations(range(5))
+    runs = [Run("planned", next(orders), (planned,)), Run("opposite", next(orders), (opposite,))]
+    runs += [Run("random", order, (0.7,)) for order, _ in zip(orders, range(10), strict=False)]
+    said = sentence(runs) + "\n"
     assert wanted in said
     assert f"{100 * planned:.1f} %" in said
     assert "70.0 % in random orders" in said
+    assert f"{100 * opposite:.1f} % in the opposite one" in said
 
 
 def test_without_matplotlib_there_is_no_picture(monkeypatch, tmp_path):

@@ -151,12 +151,13 @@ def sentence(runs: Sequence[Run]) -> str:
         f"{100 * planned:.1f} % of all five tasks right at the end, against {100 * mean:.1f} % in random orders and "
         f"{100 * opposite:.1f} % in the opposite one"
     )
-    if planned > mean:
-        return (
-            f"Same network, same data, only the order was planned on {PILOT} examples a task: {numbers} "
-            f"(better than {beaten} of {len(random)} random orders)."
-        )
-    return f"The planned order did not pay this time: {numbers}."
+    if planned <= mean:
+        return f"The planned order did not pay this time: {numbers}."
+    ahead = "" if planned > opposite else " The opposite order happened to do as well or better this time."
+    return (
+        f"Same network, same data, only the order was planned on {PILOT} examples a task: {numbers} "
+        f"(better than {beaten} of {len(random)} random orders).{ahead}"
+    )
 
 
 def draw_runs(runs: Sequence[Run], path: Path) -> bool:

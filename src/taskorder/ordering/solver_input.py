@@ -217,6 +217,8 @@ def solver_input(
             "paper's theory. Use retention=1, or leave it out."
         )
     knowledge, made = _knowledge(given, kind, repair, told)
+    if kind == SIMILARITY and checks.asymmetry(given) > LARGEST_ASYMMETRY:
+        notes += (f"the two directions of a pair differ by up to {checks.asymmetry(given):.3g}: their mean is taken",)
     law = Law(
         knowledge=knowledge,
         retention=d,
