@@ -233,7 +233,7 @@ BAD_WORDS = {
     ("north.csv", "south.csv", "--learner", SGD, "--rule", "luck"): "`--rule` must be one of auto, optimal",
     ("north.csv", "south.csv", "--pilot", "some"): "argument --pilot",
     ("north.csv", "south.csv", "--before", "north"): "`--before` must be A:B (A before B)",
-    ("north.csv", "south.csv", "--before", "north:west"): "two known tasks, got 'north:west'. Tasks: north, south",
+    ("north.csv", "south.csv", "--before", "north:west"): "must name a known task, got 'west'. Tasks: north, south",
     ("north.csv", "south.csv", "--first", "west"): "`--first` must name a known task, got 'west'",
     ("north.csv", "south.csv", "--weights", "west=1"): "`--weights` must name a known task, got 'west'",
     ("north.csv", "south.csv", "--before", "north:south", "--last", "north"): "must not contradict `--before`",
@@ -254,9 +254,9 @@ BAD_TASKS = {
     ("north.csv", "one.csv"): "`labels` of task 'one' must have at least two classes, got only 'yes'",
     ("north.csv", "empty.csv"): "`empty.csv` must have rows of features and a label, got none",
     ("north.csv", "missing.csv"): "got nan at row 1, column 1. Fill or drop",
-    ("north.csv", "wide.csv"): "`wide.csv` must have the columns of north.csv (age, income, label)",
-    ("north.csv", "swapped.csv"): "got income, age, label. Name and order them alike",
-    ("north.csv", "bare.csv"): "inputs of one shape and kind, got 2 float for 'north' and 3 float for 'bare'",
+    ("north.csv", "wide.csv"): "must have only the columns of north.csv (age, income, label), got 'height' too",
+    ("north.csv", "short.csv"): "`short.csv` must have the column 'income' of north.csv, got age, incom, label. Rename",
+    ("north.csv", "bare.csv"): "the columns of north.csv (age, income, label), got 4 without names",
     ("north.csv", "north.csv"): "files of different names, got 'north' more than once",
     ("blank.csv", "--column", "where"): "a task in column 'where' of each row, got none on line 5",
     ("four.npz", "--tasks", "single.toml"): "task 'a' two different classes or more, got '0'",
@@ -277,7 +277,7 @@ def test_bad_tasks_are_named(words, message, here, capsys):
     table("empty.csv", names, [])
     table("missing.csv", names, [["nan", b, label] for a, b, label in good])
     table("wide.csv", ["age", "income", "height", "label"], [[a, b, a, label] for a, b, label in good])
-    table("swapped.csv", ["income", "age", "label"], [[b, a, label] for a, b, label in good])
+    table("short.csv", ["age", "incom", "label"], good)
     table("bare.csv", [0.5, 0.1, 0.2, "yes"], [[a, b, a, label] for a, b, label in good])
     table("blank.csv", [*names, "where"], [[*row, "" if k == 3 else "north"] for k, row in enumerate(good)])
     np.savez("four.npz", inputs=np.random.default_rng(0).normal(size=(80, 2)), labels=np.repeat([0, 1, 2, 3], 20))

@@ -34,7 +34,7 @@ from taskorder.cli.output import BAD_INPUT, INTERRUPTED, said_log, say, write
 EXAMPLES = """\
 examples:
   taskorder demo
-  taskorder plan digits --pilot 20%
+  taskorder plan digits --pilot 20% --labels by-position
   taskorder solve --demo
   taskorder compare table.csv --json
   taskorder report --demo

@@ -7,12 +7,13 @@ import csv
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from taskorder.cli.onray import add_ray, on_ray, worker_share
 from taskorder.cli.options import add_constraints, constraints_of
-from taskorder.cli.output import CANNOT_WRITE, INTERRUPTED, page, say
+from taskorder.cli.output import CANNOT_WRITE, INTERRUPTED, output_file, page, say
 from taskorder.files import whole_file
 
 if TYPE_CHECKING:
@@ -21,23 +22,38 @@ if TYPE_CHECKING:
     from taskorder.datasets.task_files import TaskFiles
     from taskorder.planning.plan import PilotResult
 
+TARGETS = ("classes", "regression")
+MATCHINGS = ("by-name", "by-position")
 TABLE_BYTES = 2**22
 """Larger files are not read twice to see whether they hold a table of similarities."""
 
 EPILOG = """\
-DATA is a folder of images (cat/1.png or train/cat/1.png), an NPZ archive
-(inputs, labels), a CSV file (a column label, or the last one), or a data set of
-`taskorder data list`. Only rows to train on are used, and of those the pilot.
+DATA is a table (CSV, TSV, JSON lines .jsonl, Parquet), a folder of images
+(cat/1.png or train/cat/1.png), an NPZ archive (inputs, labels), or a data set of
+`taskorder data list`. Of the last three only rows to train on are used.
 
-By default two classes make a task, in the order of the data. Otherwise:
-  --tasks SPEC.toml       a table [tasks] with lines like pets = ["cat", "dog"]
-  --column NAME           one task for each value of a column of a CSV file
-  several DATA            one task each
+  several DATA            one task each; a folder of tables means all of them
+  --column NAME           one task for each value of a column of one table
+  --tasks SPEC.toml       groups of classes: a table [tasks] with lines like
+                          pets = ["cat", "dog"]
+  one DATA alone          two classes make a task, in the order of the data
+
+In tables, columns of numbers are features, and --text names columns of text to
+learn from instead. Columns are matched by name. The label is the column called
+label, or the last one, or --label. Numbers with fractions are predicted
+(regression), all other labels are classes; --target says otherwise.
+
+A class of one task is the class of the same name in another, and each has an
+output of its own. With --labels by-position the first class of every task
+shares an output, and so on.
 
 learners:
   mlp, cnn                the paper's networks
   sklearn:CLASS           like sklearn:SGDClassifier(loss="log_loss",alpha=0.01)
-  torch:MODULE:FACTORY    FACTORY() of MODULE.py gives a module, a logit a class
+  torch:MODULE:FACTORY    FACTORY() of MODULE.py gives a module, a logit a class;
+                          images come with their channels first
+The default is mlp; for text sklearn:SGDClassifier(loss="log_loss") on hashed
+words and pairs of words.
 
 --budget is a number of fits (200) or a time (30s, 5min): single tasks are fitted
 first, then pairs of them. Or it is a share of one training run on all the data
@@ -56,7 +72,8 @@ each task knows of every task), similarity.csv, losses.csv (a row for each seed,
 sequence of tasks that was learned, and task) and report.html.
 
 example:
-  taskorder plan digits --pilot 20%
+  taskorder plan digits --pilot 20% --labels by-position
+  taskorder plan tickets/ --text subject --text body --label queue -o plan.json
   taskorder plan customers.csv --column country --learner sklearn:SGDClassifier
   taskorder plan north.csv south.csv east.csv --budget 30s --folder regions
   taskorder plan customers.csv --column country --last Spain --weights Spain=2
@@ -73,18 +90,30 @@ def add(commands: Any) -> None:
     )
     add = parser.add_argument
     add("name_or_path", nargs="+", metavar="DATA", help="the data of the tasks; see below")
+    # what is learned, and by whom
     cuts = parser.add_mutually_exclusive_group()
     cuts.add_argument("--tasks", metavar="SPEC.toml", help="how to cut the data into tasks")
     cuts.add_argument("--column", metavar="NAME", help="the column that says which task a row belongs to")
-    add("--learner", metavar="L", help="the learner (mlp, or without JAX sklearn:MLPClassifier)")
+    add("--text", action="append", default=[], metavar="NAME", help="a column of text to learn from; may be repeated")
+    add("--label", metavar="NAME", help="the column of the labels (label, else the last one)")
+    add("--target", choices=TARGETS, help="what the labels are (by their values)")
+    add(
+        "--labels",
+        dest="matching",
+        choices=MATCHINGS,
+        default=MATCHINGS[0],
+        help="which classes of different tasks are the same (by-name)",
+    )
+    add("--learner", metavar="L", help="the learner; see below")
     add("--epochs", type=int, default=5, metavar="N", help="passes over each task (5)")
     add("--batch-size", type=int, metavar="N", help="examples a step (4 for mlp and cnn, 32 for torch)")
+    # how much of it is tried, and what the order must obey
     add(
         "--pilot",
         type=share,
         default=0.01,
         metavar="SIZE",
-        help="examples a task: a share (1%%) or a number (200)",
+        help="examples a task: a share (1%%, and at least 15 of each class) or a number (200)",
     )
     add("--seeds", type=int, default=3, metavar="N", help="seeds of models and shuffles (3)")
     add("--rule", default="auto", help="auto, or a rule of taskorder solve (auto)")
@@ -92,7 +121,9 @@ def add(commands: Any) -> None:
     add("--budget", default="200", metavar="B", help='fits (200), time (30s) or training cost ("0.25 runs")')
     add_constraints(parser)
     add("--seed", type=int, default=0, metavar="N", help="random seed of the sample and the intervals (0)")
+    # what is written
     add("--folder", default="plan", metavar="FOLDER", help="where to write (plan)")
+    add("-o", "--output", dest="plan_file", metavar="FILE", help="write the plan to this file as well (.json)")
     add("--json", action="store_true", help="print the plan as JSON instead of a table")
     add_ray(parser)
     parser.set_defaults(run=run)
@@ -119,11 +150,15 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
 
     workers = worker_share(args)
     folder = _folder(args.folder)
+    target = None if args.plan_file is None else output_file(args.plan_file, ".json", inputs=args.name_or_path)
     spec = read_task_spec(args.tasks) if args.tasks else TaskSpec(column=args.column)
+    spec = replace(
+        spec, text=tuple(args.text), label=args.label, target=args.target, by_position=args.matching == "by-position"
+    )
     _refuse_table(args.name_or_path)
     files = read_tasks(args.name_or_path, spec)
     tasks = files.tasks
-    name = args.learner or default_name()
+    name = args.learner or default_name(tasks[0])
     learner = named_learner(name, tasks, epochs=args.epochs, batch_size=args.batch_size)
     keep_compiled_for(name)
     store = folder / "fits.sqlite"
@@ -153,12 +188,16 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     result = result._replace(plan=_noted(result, files.notes))
     try:
         written = _write(result, files, folder)
+        if target is not None:
+            _write_text(target, result.plan.to_json() + "\n")
     except OSError as problem:
-        say(f"error: cannot write to {folder}: {problem.strerror}")
+        say(f"error: cannot write to {problem.filename or folder}: {problem.strerror}")
         return CANNOT_WRITE, result.plan.to_json() + "\n" if args.json else ""
     if args.json:
         return 0, result.plan.to_json() + "\n"
     lines = [*result.plan.summary().splitlines()[1:], f"wrote   {', '.join(written)} in {folder}"]
+    if target is not None:
+        lines.append(f"wrote   {target}")
     return 0, page(lambda width: (pilot_table(result, width), lines))
 
 
@@ -212,8 +251,6 @@ def pilot_table(result: PilotResult, width: int | None) -> Table:
 
 
 def _noted(result: PilotResult, notes: tuple[str, ...]) -> Any:
-    from dataclasses import replace
-
     return replace(result.plan, notes=(*notes, *result.plan.notes))
 
 

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from taskorder.arguments import BadArgument, did_you_mean
 from taskorder.checks import Ints, is_text
 from taskorder.datasets.dataset import MAX_DATASET_BYTES, Dataset, held_out
+from taskorder.datasets.table_files import holds_names
 from taskorder.tables.arrays import read_npz
 from taskorder.tables.input_files import file_size, open_lines, printable, refusal
 from taskorder.tables.separated import is_number, read_rows, to_numbers
@@ -49,13 +49,13 @@ def read_feature_arrays(path: Path) -> Dataset:
     if "test_inputs" not in arrays:
         return _split(path, inputs, labels)
     test_inputs, test_labels = _checked_inputs(arrays["test_inputs"], path), _label_texts(arrays["test_labels"], path)
-    names = _sorted_classes(labels)
+    names = sorted_classes(labels)
     strange = sorted(set(test_labels) - set(names))
     if strange:
         raise refusal(
             path, "have test labels that are also in labels", repr(strange[0][:40]), "Name the classes alike."
         )
-    numbers, test_numbers = _class_numbers(labels, names), _class_numbers(test_labels, names)
+    numbers, test_numbers = class_numbers(labels, names), class_numbers(test_labels, names)
     return Dataset(printable(path.stem), inputs, numbers, test_inputs, test_numbers, names)
 
 
@@ -72,96 +72,52 @@ def read_feature_table(path: Path) -> Dataset:
 
     The first line may name the columns. Commas, semicolons or tabs separate the cells.
     """
-    groups = _read_groups(path, None)
-    if not groups:
+    rows = _read_rows(path)
+    if not rows.labels:
         raise refusal(path, "have rows of features and a label", "none", "Write one row a line.")
-    return _dataset(path, groups[""])
+    inputs = np.frombuffer(rows.values, dtype=np.float32).reshape(len(rows.labels), -1)
+    return _split(path, _checked_inputs(inputs, path), _checked_labels(rows.labels, path))
 
 
-def read_feature_tables(path: Path, column: str) -> dict[str, Dataset]:
-    """One data set for each value of a column, which is no feature then, of separated text with a header."""
-    datasets = {}
-    for value, rows in _read_groups(path, column).items():
-        try:
-            datasets[value] = _dataset(path, rows)
-        except ValueError as problem:
-            raise ValueError(f"{problem} (rows with {column} = {value!r})") from None
-    return datasets
-
-
-def column_names(path: Path) -> list[str]:
-    """The names in the first line of separated text; none where it holds numbers."""
-    with open_lines(path, max_bytes=MAX_DATASET_BYTES) as lines:
-        separator, rows = read_rows(lines, printable(path))
-        _, cells = next(rows, (0, []))
-        return cells if _is_header(cells, separator) else []
-
-
-def _is_header(cells: list[str], separator: str) -> bool:
-    return "label" in map(str.lower, cells) or not all(is_number(cell, separator) for cell in cells[:-1])
-
-
-def _read_groups(path: Path, column: str | None) -> dict[str, _Rows]:
-    """The rows by their cell in `column`, or all of them by the empty text."""
+def _read_rows(path: Path) -> _Rows:
     file_size(path, MAX_DATASET_BYTES)
-    groups: dict[str, _Rows] = {}
-    num_values = 0
+    found = _Rows()
     with open_lines(path, max_bytes=MAX_DATASET_BYTES) as lines:
         separator, rows = read_rows(lines, printable(path))
         first = next(rows, None)
         if first is None:
-            return {}
-        width = len(first[1])
-        group_column, label_column = _special_columns(first[1], column, path)
-        has_header = column is not None or _is_header(first[1], separator)
-        for line, cells in rows if has_header else itertools.chain([first], rows):
+            return found
+        names = [cell.lower() for cell in first[1]]
+        width = len(names)
+        if width < 2:
+            raise refusal(path, "have features and a label in each row", "one column", "Separate by commas.")
+        label_column = names.index("label") if "label" in names else width - 1
+        for line, cells in rows if holds_names(first[1], separator) else itertools.chain([first], rows):
             if len(cells) != width:
                 got = f"{len(cells)} on line {line}"
                 raise refusal(path, f"have {width} cells in each row", got, "Fill or drop the row.")
-            group = "" if group_column is None else cells.pop(group_column)
             label = cells.pop(label_column)
-            if not label or not (group or column is None):
-                rule = "have a label in each row" if not label else f"name a task in column {column!r} of each row"
-                raise refusal(path, rule, f"none on line {line}", "Fill or drop the row.")
+            if not label:
+                raise refusal(path, "have a label in each row", f"none on line {line}", "Fill or drop the row.")
             numbers = to_numbers(cells, separator)
             if numbers is None:
                 got = next(repr(cell[:40]) for cell in cells if not is_number(cell, separator))
                 rule = "have numbers beside the label"
                 raise refusal(path, rule, f"{got} on line {line}", "Only the label may be text.")
-            num_values += len(numbers)
-            if 4 * num_values > MAX_DATASET_BYTES:
+            found.values.extend(numbers)
+            found.labels.append(label)
+            if 4 * len(found.values) > MAX_DATASET_BYTES:
                 rule = f"take at most {MAX_DATASET_BYTES / 2**20:.4g} MB"
                 raise refusal(path, rule, f"more on line {line}", "Keep fewer rows.")
-            target = groups.setdefault(group, _Rows())
-            target.values.extend(numbers)
-            target.labels.append(label)
-    return groups
-
-
-def _special_columns(first: list[str], column: str | None, path: Path) -> tuple[int | None, int]:
-    """The indices of the column of groups, and of the label among the other cells, by the first row."""
-    if column is not None and column not in first:
-        raise BadArgument(
-            f"`column` must be one of the columns {', '.join(first[:12])}, got {column!r}.{did_you_mean(column, first)}"
-        )
-    group_column = None if column is None else first.index(column)
-    others = [cell.lower() for index, cell in enumerate(first) if index != group_column]
-    if len(others) < 2:
-        raise refusal(path, "have features and a label in each row", "one column", "Separate by commas.")
-    return group_column, others.index("label") if "label" in others else len(others) - 1
-
-
-def _dataset(path: Path, rows: _Rows) -> Dataset:
-    inputs = np.frombuffer(rows.values, dtype=np.float32).reshape(len(rows.labels), -1)
-    return _split(path, _checked_inputs(inputs, path), _checked_labels(rows.labels, path))
+    return found
 
 
 def _split(path: Path, inputs: NDArray[Any], labels: list[str]) -> Dataset:
     if len(inputs) != len(labels):
         got = f"{len(labels)} labels for {len(inputs)} rows"
         raise refusal(path, "hold one label a row", got, "Save inputs and labels of the same rows.")
-    names = _sorted_classes(labels)
-    numbers = _class_numbers(labels, names)
+    names = sorted_classes(labels)
+    numbers = class_numbers(labels, names)
     train, test = held_out(numbers)
     if not len(test):
         fix = "Give more rows, or test_inputs and test_labels in an NPZ."
@@ -216,14 +172,19 @@ def _checked_labels(labels: list[str], path: Path) -> list[str]:
     return [cleaned[label] for label in labels]
 
 
-def _sorted_classes(labels: list[str]) -> tuple[str, ...]:
-    """The classes in sorted order, by value where all of them are integers."""
+def sorted_classes(labels: list[str]) -> tuple[str, ...]:
+    """The classes in sorted order, by value where all of them are integers.
+
+    >>> sorted_classes(["20", "3", "20"]), sorted_classes(["no", "yes"])
+    (('3', '20'), ('no', 'yes'))
+    """
     names = sorted(set(labels))
     if all(map(_INTEGER.fullmatch, names)):
         names.sort(key=int)
     return tuple(names)
 
 
-def _class_numbers(labels: list[str], names: tuple[str, ...]) -> Ints:
+def class_numbers(labels: list[str], names: tuple[str, ...]) -> Ints:
+    """(n,) the place of each label among the names."""
     number_of = {name: number for number, name in enumerate(names)}
     return np.array([number_of[label] for label in labels], dtype=np.int64)

@@ -1,11 +1,11 @@
-"""Tasks from files: by groups of classes, by files, or by a column of a table.
+"""Tasks from files: one a file, one for each value of a column, or groups of classes of a data set.
 
-Only the rows to train on become tasks; a data set's test rows are left for the real run.
+A class of one task is the class of the same name in another. Of data sets that come with rows to test on, only the rows
+to train on become tasks; the others are left for the real run.
 """
 
 from __future__ import annotations
 
-import itertools
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,10 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskorder.arguments import BadArgument, did_you_mean
+from taskorder.checks import Ints
 from taskorder.datasets import load
-from taskorder.datasets.dataset import Dataset
-from taskorder.datasets.features import column_names, read_feature_tables
-from taskorder.tables.input_files import refusal
+from taskorder.datasets.features import class_numbers, sorted_classes
+from taskorder.datasets.roles import REGRESSION, Roles, Wanted
+from taskorder.datasets.sources import SOURCES
+from taskorder.datasets.table_files import is_table_file, table_name, tables_in
+from taskorder.datasets.task_tables import Examples, class_names, numbers_to_predict, read_task_tables, target_of
 from taskorder.task import Task, align, share_labels
 
 KEYS = ("tasks", "column", "classes_per_task")
@@ -27,14 +30,23 @@ KEYS = ("tasks", "column", "classes_per_task")
 
 @dataclass(frozen=True)
 class TaskSpec:
-    """How to cut data into tasks; at most one of the three."""
+    """How to cut data into tasks, by at most one of the first three, and which columns of a table are what."""
 
     tasks: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Classes of each task, by name of the task; the first class of every task gets the same label, and so on."""
+    """Classes of each task, by name of the task."""
     column: str | None = None
-    """The column of a CSV file that says which task a row belongs to."""
+    """The column of a table that says which task a row belongs to."""
     classes_per_task: int = 2
     """Without groups, so many classes, as they come, make a task."""
+    text: tuple[str, ...] = ()
+    """Columns of text to learn from; without them, all columns of numbers."""
+    label: str | None = None
+    """The column of the labels; by default the one called label, else the last one."""
+    target: str | None = None
+    """classes or regression; by default numbers with fractions are predicted, and all else are classes."""
+    by_position: bool = False
+    """Whether the first class of every task shares an output, and so on, in the order of a list of classes, else in
+    sorted order; by default classes of one name share an output."""
 
 
 class TaskFiles(NamedTuple):
@@ -47,6 +59,15 @@ class TaskFiles(NamedTuple):
     """By task: the ids of its classes, which are their positions in `class_names`. Empty where tasks are no groups."""
     class_names: tuple[str, ...] = ()
     """All classes of the data set, where tasks are groups of them."""
+
+
+class _Whole(NamedTuple):
+    """A data set that is cut into groups of classes."""
+
+    name: str
+    inputs: Any
+    labels: Ints
+    class_names: tuple[str, ...]
 
 
 def read_task_spec(path: str | Path) -> TaskSpec:
@@ -72,80 +93,137 @@ def read_task_spec(path: str | Path) -> TaskSpec:
 
 
 def read_tasks(paths: Sequence[str | Path], spec: TaskSpec = TaskSpec()) -> TaskFiles:  # noqa: B008 (frozen)
-    """The tasks in one data set, or one task a data set where there are several."""
+    """The tasks in one data set or table, or one task a file where there are several, or a folder of tables."""
+    files = _files(paths)
     groups: list[tuple[int, ...]] = []
-    class_names: tuple[str, ...] = ()
-    if len(paths) > 1:
-        stems = [Path(path).stem for path in paths]
-        twice = next((stem for stem in stems if stems.count(stem) > 1), None)
-        if twice is not None:
-            raise ValueError(f"`DATA` must be files of different names, got {twice!r} more than once. Rename one.")
-        if spec != TaskSpec():
-            raise BadArgument(
-                "`tasks` and ", "column", f" must be left out with several files, got {len(paths)}: each is a task."
-            )
-        tasks = [_whole(load(path), Path(path).stem) for path in paths]
-        _same_columns([Path(path) for path in paths])
-    elif spec.column is not None:
-        tasks = _by_column(Path(paths[0]), spec.column)
+    names: tuple[str, ...] = ()
+    if len(files) > 1:
+        _check_several(files, spec)
+    tables = [Path(path) for path in files if is_table_file(Path(path))]
+    notes: list[str] = []
+    if tables and len(tables) == len(files):
+        wanted = Wanted(spec.text, spec.label, spec.column, spec.target)
+        found, roles = read_task_tables(tables, wanted)
+        target = target_of(found, wanted)
+        notes += _column_notes(roles, spec, target)
+        if len(files) == 1 and spec.column is None:
+            (examples,) = found.values()
+            if target == REGRESSION:
+                raise BadArgument(
+                    f"`column` must name the column that tells tasks apart, got none for {tables[0]}, "
+                    "which has no classes."
+                )
+            tasks, groups, names = _by_classes(_table_data(tables[0], examples), spec)
+        else:
+            tasks = [_task(name, examples, target) for name, examples in found.items()]
     else:
-        data = load(paths[0])
-        tasks, groups, class_names = *_by_classes(data, spec), tuple(data.class_names)
+        _refuse_columns(spec, files)
+        data = [load(path) for path in files]
+        if len(files) > 1:
+            labels = [[each.class_names[label] for label in each.train_labels] for each in data]
+            tasks = [
+                Task(table_name(Path(path)), each.train_inputs, of_each)
+                for path, each, of_each in zip(files, data, labels, strict=True)
+            ]
+        else:
+            whole = _Whole(data[0].name, data[0].train_inputs, data[0].train_labels, tuple(data[0].class_names))
+            tasks, groups, names = _by_classes(whole, spec)
     if len(tasks) < 2:
         raise BadArgument(f"`tasks` must be at least two, got {len(tasks)}: there is nothing to order.")
-    notes = _left_out(groups, class_names, spec)
-    align(tasks)  # what cannot be learned by one network is refused before anything is done to it
-    if any(set(a.own_classes).isdisjoint(b.own_classes) for a, b in itertools.combinations(tasks, 2)):
+    notes += _left_out(groups, names, spec)
+    align(tasks)  # what cannot be learned by one model is refused before anything is done to it
+    if spec.by_position and not groups:
         tasks = list(share_labels(tasks))
-        notes.append("tasks have no class in common: the first class of each shares a label, and so on")
-    if tasks[0].inputs.dtype != np.uint8:
+    if spec.by_position:
+        notes.append("labels by position: the first class of each task shares an output, and so on")
+    if isinstance(tasks[0].inputs, np.ndarray) and tasks[0].inputs.dtype != np.uint8:
         tasks = _standardized(tasks)
         notes.append("features were brought to mean 0 and standard deviation 1 over all tasks")
-    return TaskFiles(align(tasks), tuple(notes), tuple(groups), class_names)
+    return TaskFiles(align(tasks), tuple(notes), tuple(groups), names)
 
 
-def _left_out(groups: Sequence[Sequence[int]], class_names: Sequence[str], spec: TaskSpec) -> list[str]:
+def _files(paths: Sequence[str | Path]) -> list[str | Path]:
+    """The paths, where a folder of tables stands for all of them."""
+    if len(paths) == 1 and paths[0] not in SOURCES and Path(paths[0]).is_dir():
+        tables = tables_in(Path(paths[0]))
+        if tables:
+            return list(tables)
+    return list(paths)
+
+
+def _check_several(files: Sequence[str | Path], spec: TaskSpec) -> None:
+    names = [table_name(Path(path)) for path in files]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"`DATA` must be files of different names, got {twice!r} more than once. Rename one.")
+    if spec.tasks or spec.column is not None or spec.classes_per_task != TaskSpec().classes_per_task:
+        raise BadArgument(
+            "`tasks` and ", "column", f" must be left out with several files, got {len(files)}: each is a task."
+        )
+    mixed = next((path for path in files if is_table_file(Path(path)) != is_table_file(Path(files[0]))), None)
+    if mixed is not None:
+        raise ValueError(f"`DATA` must be files of one kind, got {files[0]} and {mixed}.")
+
+
+def _refuse_columns(spec: TaskSpec, files: Sequence[str | Path]) -> None:
+    """Options about columns need a table."""
+    for name in ("column", "text", "label", "target"):
+        if getattr(spec, name):
+            raise BadArgument(f"`{name}` must come with a table (CSV, TSV, JSON lines or Parquet), got {files[0]}.")
+
+
+def _table_data(path: Path, examples: Examples) -> _Whole:
+    labels = class_names(examples)
+    names = sorted_classes(labels)
+    return _Whole(table_name(path), examples.inputs, class_numbers(labels, names), names)
+
+
+def _task(name: str, examples: Examples, target: str) -> Task:
+    if target == REGRESSION:
+        return Task(name, examples.inputs, numbers_to_predict(examples), regression=True)
+    return Task(name, examples.inputs, class_names(examples))
+
+
+def _column_notes(roles: Roles, spec: TaskSpec, target: str) -> list[str]:
+    """What columns were taken for, where nobody said so."""
+    notes = []
+    if roles.text:
+        unused = f"; not used: {', '.join(roles.unused)}" if roles.unused else ""
+        notes.append(f"learned from the text of {', '.join(roles.text)}; labels are {roles.label}{unused}")
+    elif spec.label is None and roles.named and roles.label.lower() != "label":
+        notes.append(f"labels are the last column, {roles.label}")
+    if target == REGRESSION and spec.target is None:
+        notes.append(f"{roles.label} holds numbers with fractions, which are predicted (a regression)")
+    return notes
+
+
+def _left_out(groups: Sequence[Sequence[int]], names: Sequence[str], spec: TaskSpec) -> list[str]:
     """A note on the last classes, where their number cannot be cut into equal tasks; groups that were listed are as
     they should be."""
-    rest = class_names[sum(map(len, groups)) :]
+    rest = names[sum(map(len, groups)) :]
     if spec.tasks or not rest:
         return []
-    few = f"{len(class_names)} classes cannot be cut into tasks of {spec.classes_per_task}"
+    few = f"{len(names)} classes cannot be cut into tasks of {spec.classes_per_task}"
     return [f"{few}: in no task {'is' if len(rest) == 1 else 'are'} {', '.join(rest[:12])}"]
 
 
-def _whole(data: Dataset, name: str) -> Task:
-    """All rows of a data set, with the names of its classes."""
-    return Task(name, data.train_inputs, [data.class_names[label] for label in data.train_labels])
-
-
-def _same_columns(paths: Sequence[Path]) -> None:
-    """Refuse tables whose header lines differ: features would be mixed up."""
-    tables = [(path, column_names(path)) for path in paths if path.suffix.lower() in (".csv", ".tsv")]
-    for path, columns in tables:
-        first, first_columns = tables[0]
-        if columns and first_columns and columns != first_columns:
-            rule = f"have the columns of {first} ({', '.join(first_columns[:12])}) in that order"
-            raise refusal(path, rule, ", ".join(columns[:12]), "Name and order them alike.")
-
-
-def _by_classes(data: Dataset, spec: TaskSpec) -> tuple[list[Task], list[tuple[int, ...]]]:
-    """The tasks, and the ids of the classes of each."""
-    groups = spec.tasks
+def _by_classes(data: _Whole, spec: TaskSpec) -> tuple[list[Task], list[tuple[int, ...]], tuple[str, ...]]:
+    """The tasks, the ids of the classes of each, and the names of all classes."""
+    groups, num_classes = spec.tasks, len(data.class_names)
     if not groups:
         size = spec.classes_per_task
-        if size < 2 or data.num_classes < 2 * size:
+        if size < 2 or num_classes < 2 * size:
             raise BadArgument(
-                f"`classes_per_task` must give at least two tasks of two classes, got {size} of {data.num_classes} "
+                f"`classes_per_task` must give at least two tasks of two classes, got {size} of {num_classes} "
                 "classes. List the ",
                 "tasks",
                 ", or name the ",
                 "column",
                 " that tells them apart.",
             )
-        cut = [data.class_names[begin : begin + size] for begin in range(0, data.num_classes - size + 1, size)]
+        cut = [data.class_names[begin : begin + size] for begin in range(0, num_classes - size + 1, size)]
         groups = {"-".join(group): group for group in cut}
-    tasks, classes = [], []
+    tasks, ids = [], []
     for name, group in groups.items():
         if len(set(group)) < max(2, len(group)):
             got = ", ".join(map(repr, group)) or "none"
@@ -158,19 +236,17 @@ def _by_classes(data: Dataset, spec: TaskSpec) -> tuple[list[Task], list[tuple[i
                     f"{did_you_mean(class_name, data.class_names)}"
                 )
         class_ids = [data.class_names.index(class_name) for class_name in group]
-        rows = np.flatnonzero(np.isin(data.train_labels, class_ids))
-        label_of = {class_id: label for label, class_id in enumerate(class_ids)}
-        labels = [label_of[label] for label in data.train_labels[rows].tolist()]
-        tasks.append(Task(name, data.train_inputs[rows], labels))
-        classes.append(tuple(class_ids))
-    return tasks, classes
+        rows = np.flatnonzero(np.isin(data.labels, class_ids))
+        labels: list[Any] = [data.class_names[label] for label in data.labels[rows]]
+        if spec.by_position:
+            labels = [group.index(label) for label in labels]
+        tasks.append(Task(name, _taken(data.inputs, rows), labels))
+        ids.append(tuple(class_ids))
+    return tasks, ids, data.class_names
 
 
-def _by_column(path: Path, column: str) -> list[Task]:
-    """One task for each value of a column; the rest of the table is read as any other."""
-    if path.suffix.lower() not in (".csv", ".tsv"):
-        raise BadArgument(f"`column` must come with a CSV or TSV file, got {path}.")
-    return [_whole(data, value) for value, data in read_feature_tables(path, column).items()]
+def _taken(inputs: Any, rows: Ints) -> Any:
+    return inputs[rows] if isinstance(inputs, np.ndarray) else [inputs[row] for row in rows.tolist()]
 
 
 def _standardized(tasks: Sequence[Task]) -> list[Task]:

@@ -16,19 +16,34 @@ from taskorder.learners.protocol import Learner
 from taskorder.task import Task
 
 SKLEARN = ("neural_network", "linear_model", "naive_bayes")
+TEXTS = "texts"
+TEXT_CLASSIFIER = 'sklearn:SGDClassifier(loss="log_loss")'
+TEXT_REGRESSOR = 'sklearn:SGDRegressor(learning_rate="constant",eta0=0.3)'
+"""Hashed words have length 1: steps of 0.01, the default, learn next to nothing from the few rows of a pilot."""
+NUM_HASHES = 2**13
+"""Features that words and pairs of words are hashed into: enough for a pilot. From 10,000 on, BLAS starts threads for
+every step, and learning takes ten times as long."""
 FORMS = "mlp, cnn, sklearn:CLASS or torch:MODULE:FACTORY"
 
 
-def default_name() -> str:
-    """What is used where nothing is asked for: the paper's network, or without JAX one of scikit-learn."""
+def default_name(task: Task | None = None) -> str:
+    """What is used where nothing is asked for: the paper's network, or without JAX one of scikit-learn.
+
+    Texts and numbers to predict have a learner of scikit-learn.
+    """
+    if task is not None and task.rows.shown == TEXTS:
+        return TEXT_REGRESSOR if task.regression else TEXT_CLASSIFIER
+    if task is not None and task.regression:
+        return "sklearn:MLPRegressor"
     return "mlp" if find_spec("jax") else "sklearn:MLPClassifier"
 
 
 def named_learner(learner: str, tasks: Sequence[Task], *, epochs: int = 5, batch_size: int | None = None) -> Learner:
     """The learner of that name for these tasks, which must be aligned.
 
-    mlp and cnn are the paper's networks; `sklearn:SGDClassifier(loss="log_loss")` takes plain values as settings;
-    `torch:nets:make` calls `make()` of `nets.py` here for a module with an output for each class.
+    mlp and cnn are the paper's networks; `sklearn:SGDClassifier(loss="log_loss")` takes plain values as settings, and
+    reads texts as hashed words and pairs of words; `torch:nets:make` calls `make()` of `nets.py` here for a module with
+    an output for each class.
     """
     kind, _, rest = learner.partition(":")
     positive_count(epochs, "epochs")
@@ -39,7 +54,7 @@ def named_learner(learner: str, tasks: Sequence[Task], *, epochs: int = 5, batch
     if kind == "sklearn" and rest:
         from taskorder.learners.sklearn import SklearnLearner
 
-        return SklearnLearner(_estimator(rest, batch_size), epochs)
+        return SklearnLearner(_reading(_estimator(rest, batch_size), tasks[0]), epochs)
     if kind == "torch" and rest.count(":") == 1:
         from taskorder.learners.torch import TorchLearner
 
@@ -65,10 +80,23 @@ def _network(kind: str, task: Task, epochs: int, batch_size: int) -> Learner:
     from taskorder.engine.train import Recipe
     from taskorder.learners.jax import JaxLearner
 
+    if task.rows.shown == TEXTS or task.regression:
+        what = "numbers to predict" if task.regression else "texts"
+        raise BadArgument(f"`learner` must be one for {what}, like {default_name(task)}, got {kind}.")
     shape = task.inputs.shape[1:]
     if kind == "cnn" and len(shape) != 3:
         raise BadArgument(f"`learner` must be mlp for inputs that are no images, got cnn for {shape}.")
     return JaxLearner((mlp if kind == "mlp" else cnn)(shape, len(task.classes)), Recipe(epochs, batch_size))
+
+
+def _reading(estimator: Any, task: Task) -> Any:
+    """An estimator that reads the inputs of the task: texts through a vectorizer that needs no fitting."""
+    if task.rows.shown != TEXTS:
+        return estimator
+    from sklearn.feature_extraction.text import HashingVectorizer
+    from sklearn.pipeline import make_pipeline
+
+    return make_pipeline(HashingVectorizer(n_features=NUM_HASHES, ngram_range=(1, 2)), estimator)
 
 
 def _estimator(text: str, batch_size: int | None) -> Any:

@@ -22,7 +22,7 @@ from taskorder.task import Task, align
 
 LEAST = 15
 """Examples of each class, at the least, in a pilot that is given as a share."""
-LISTED = 8
+TASKS_IN_A_NOTE = 8
 """Tasks that a note names one by one."""
 
 
@@ -139,5 +139,5 @@ def label_notes(tasks: tuple[Task, ...]) -> tuple[str, ...]:
 
 def _listed(words: Sequence[str], noun: str) -> str:
     """Words with commas between them, not too many."""
-    rest = len(words) - LISTED
-    return ", ".join(words[:LISTED]) + (f", and {rest} more {noun}" if rest > 0 else "")
+    rest = len(words) - TASKS_IN_A_NOTE
+    return ", ".join(words[:TASKS_IN_A_NOTE]) + (f", and {rest} more {noun}" if rest > 0 else "")

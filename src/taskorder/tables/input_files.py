@@ -10,6 +10,7 @@ import io
 import itertools
 import os
 import re
+import shlex
 import stat
 import sys
 import zlib
@@ -124,7 +125,7 @@ def text_lines(stream: Any, label: str, *, max_bytes: int) -> Iterator[str]:
     """The lines of a binary stream of UTF-8 text, with their line ends and without a byte order mark."""
     refuse_binary(stream.peek(_HEAD)[:_HEAD], label)
     text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
-    size = 0
+    size = beyond_ascii = 0
     try:
         for number in itertools.count(1):
             line = text.readline(MAX_LINE + 1)
@@ -136,12 +137,24 @@ def text_lines(stream: Any, label: str, *, max_bytes: int) -> Iterator[str]:
                 raise refusal(label, rule, f"a longer one on line {number}", "Write each row on its own line.")
             if size > max_bytes:
                 raise refusal(label, f"be at most {max_bytes / 2**20:.4g} MB", "more", "Keep only the rows needed.")
-            if not line.isascii() and _NOT_UTF8.search(line):
-                raise refusal(label, "be UTF-8 text", f"an odd byte on line {number}", "Save it as UTF-8.")
+            if not line.isascii():
+                if _NOT_UTF8.search(line):
+                    raise _not_utf8(label, number, beyond_ascii)
+                beyond_ascii = beyond_ascii or number
             yield line
     finally:
         with suppress(ValueError):  # closed already, where nobody read to the end
             text.detach()
+
+
+def _not_utf8(label: str, number: int, before: int) -> Refusal:
+    """The error for a line in another encoding; `before` is a line of good UTF-8 beyond ASCII, if there was one."""
+    rule = "be UTF-8 text"
+    if before:
+        got = f"UTF-8 on line {before} and an odd byte on line {number}"
+        return refusal(label, rule, got, "It was joined from files of two encodings: save each as UTF-8, then join.")
+    fix = f"Save it as UTF-8: iconv -f WINDOWS-1252 -t UTF-8 {shlex.quote(label)} > utf8.csv."
+    return refusal(label, rule, f"an odd byte on line {number}", fix)
 
 
 def refuse_binary(data: bytes, label: str) -> None:
