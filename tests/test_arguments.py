@@ -10,6 +10,7 @@ from taskorder.cli import main
 from taskorder.datasets import load
 from taskorder.datasets.sources import source_named
 from taskorder.learners import CallableLearner
+from taskorder.learners.named import named_learner
 from taskorder.runs.settings import config_of
 
 NAMES = ["ants", "bees", "cats"]
@@ -52,6 +53,7 @@ REFUSED = {
     "data set": (lambda: load("cifar-10"), "cifar10"),
     "source": (lambda: source_named("fashion_mnist"), "fashion-mnist"),
     "setting": (lambda: config_of({"num_taks": 3}), "num_tasks"),
+    "learner": (lambda: named_learner("sklearn:SGDClasifier", [], epochs=1), "SGDClassifier"),
     "net": (lambda: config_of({"net": "mpl"}), "mlp"),
 }
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from taskorder import chain, compare
 from taskorder.records import Caution
 
 
@@ -64,3 +65,16 @@ def test_a_comparison_goes_through_its_rules(compared):
     assert compared["max-path"].rule == "max-path"
     with pytest.raises(KeyError, match="best"):
         compared["best"]
+
+
+def test_a_comparison_says_what_constraints_cost():
+    constraints = {"last": "A", "first": "B", "before": [("C", "D"), ("C", "E")]}
+    comparison = compare(chain(6, 0.7), retentions=(), **constraints)
+    assert len(comparison.prices) == 4
+    *_, last = repr(comparison).splitlines()
+    said = [price.said("score") for price in comparison.prices]
+    assert last == "; ".join([*said[:3], "1 more constraint"])
+    assert all(text in comparison._repr_html_() for text in said[:3])
+    flat = comparison.to_dict(flat=True)
+    assert flat["price/last A"] == comparison.prices[[p.constraint for p in comparison.prices].index("last A")].value
+    assert len([key for key in flat if key.startswith("price/")]) == 4

@@ -36,6 +36,12 @@ def test_without_other_retentions_their_section_is_left_out():
     assert [section.key for section in page.sections] == ["rules"]
 
 
+def test_prices_of_constraints_have_a_section():
+    comparison = compare(chain(5, 0.7), last="A", groups=[["B", "D"]], retentions=())
+    _, prices = comparison_page(comparison, "a").sections
+    assert all(f"<li>{price.said('score')}</li>" in prices.content for price in comparison.prices)
+
+
 def test_errors_of_the_paper_and_one_task():
     page = comparison_page(compare(chain(9, 0.6), retention=1, num_random=20), "a")
     assert "20 random orders; their mean is" in page.confidence[0]

@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from taskorder.arguments import BadArgument
+from taskorder.arguments import BadArgument, did_you_mean
 from taskorder.tables.input_files import refusal
 
 AVERAGE = "average"
@@ -149,7 +149,8 @@ def _role(role: str, columns: Sequence[str], chosen: Mapping[str, str]) -> str |
         column = named_column(chosen[role], columns)
         if column is None:
             raise BadArgument(
-                f"`columns` must name a column, got {role}={chosen[role]}. Columns: {shown_columns(columns)}."
+                f"`columns` must name a column, got {role}={chosen[role]}.{did_you_mean(chosen[role], columns)} "
+                f"Columns: {shown_columns(columns)}."
             )
         return column
     plain: dict[str, str] = {}

@@ -10,7 +10,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from taskorder.arguments import BadArgument
+from taskorder.arguments import BadArgument, did_you_mean
 from taskorder.checks import positive_count
 from taskorder.learners.protocol import Learner
 from taskorder.task import Task
@@ -121,7 +121,9 @@ def _estimator(text: str, batch_size: int | None) -> Any:
                 return estimator(**settings)
             except TypeError as problem:
                 raise BadArgument(f"`learner` must have settings that {name} knows, got: {problem}.") from None
-    raise BadArgument(f"`learner` must name a class of scikit-learn's {', '.join(SKLEARN)}, got {text!r}.")
+    known = [each for module in SKLEARN for each in dir(import_module(f"sklearn.{module}")) if each[0].isupper()]
+    meant = did_you_mean(name, known)
+    raise BadArgument(f"`learner` must name a class of scikit-learn's {', '.join(SKLEARN)}, got {text!r}.{meant}")
 
 
 def _plain(setting: ast.keyword) -> Any:

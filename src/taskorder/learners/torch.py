@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from taskorder.arguments import unknown
 from taskorder.checks import Floats, positive_count, seed_number
 from taskorder.learners.protocol import ByClass, enough_outputs, inputs_as_floats, same_classes
 from taskorder.task import Rows, Task, number_array, rows_of
@@ -94,7 +95,7 @@ class TorchLearner(ByClass):
         self.device = torch.device(device)
         self.reset_optimizer = reset_optimizer
         if channels not in CHANNELS:
-            raise ValueError(f"`channels` must be one of {', '.join(CHANNELS)}, got {channels!r}.")
+            raise unknown("channels", channels, CHANNELS)
         self.channels = channels
 
     def make(self, seed: int) -> TorchModel:

@@ -16,6 +16,8 @@ MOST_STEPS = 8
 MOST_CHARACTERS = 24
 """Of a name."""
 MOST_RULES = 4
+MOST_SAID = 3
+"""Prices of constraints."""
 
 
 def brief_name(name: str) -> str:
@@ -62,4 +64,12 @@ def brief_comparison(comparison: Comparison) -> list[str]:
     best = [f"{score.rule} {score.value:.4g}" for score in comparison.scores[:MOST_RULES]]
     rest = ", ..." if len(comparison.scores) > MOST_RULES else ""
     random = f"random orders {comparison.random_mean:.4g} +- {comparison.random_std:.2g}"
-    return [title, comparison.verdict, f"{comparison.objective}: {', '.join(best)}{rest}; {random}"]
+    prices = [price.said(comparison.objective) for price in comparison.prices]
+    values = f"{comparison.objective}: {', '.join(best)}{rest}; {random}"
+    return [title, comparison.verdict, values, *(["; ".join(some_prices(prices))] if prices else [])]
+
+
+def some_prices(prices: Sequence[str]) -> list[str]:
+    """What the first constraints cost, and how many more there are."""
+    more = len(prices) - MOST_SAID
+    return [*prices[:MOST_SAID], *([f"{counted(more, 'more constraint')}"] if more > 0 else [])]

@@ -68,6 +68,10 @@ def flat_comparison(comparison: Comparison) -> Flat:
             "value": {score.rule: score.value for score in comparison.scores},
             "quantile": {score.rule: score.quantile for score in comparison.scores},
             "share_at_retention": {f"{other.retention:g}": dict(other.shares) for other in comparison.at_retention},
+            "price": _by_name(
+                safe_keys(price.constraint for price in comparison.prices),
+                [price.value for price in comparison.prices],
+            ),
             "notes": "; ".join(comparison.notes),
         }
     )

@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from taskorder.checks import counted
-from taskorder.records.brief import brief_comparison, brief_name, brief_plan
+from taskorder.records.brief import brief_comparison, brief_name, brief_plan, some_prices
 
 if TYPE_CHECKING:
     from taskorder.records.comparison import Comparison
@@ -61,7 +61,9 @@ def comparison_html(comparison: Comparison) -> str:
     rows.append((f"random ({comparison.random_count} orders)",
                  f"{comparison.random_mean:.4g} ± {comparison.random_std:.2g}", "50 %", ""))  # fmt: skip
     table = _table(("rule", comparison.objective, "better orders", "order"), rows)
-    return _shown(brief_comparison(comparison)[0], [escape(comparison.verdict)], table, comparison.notes)
+    prices = [price.said(comparison.objective) for price in comparison.prices]
+    lines = [escape(line) for line in (comparison.verdict, *some_prices(prices))]
+    return _shown(brief_comparison(comparison)[0], lines, table, comparison.notes)
 
 
 def _shown(title: str, lines: Sequence[str], table: str, notes: Sequence[str]) -> str:

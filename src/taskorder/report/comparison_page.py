@@ -6,7 +6,7 @@ from taskorder._version import __version__
 from taskorder.checks import counted
 from taskorder.records import Comparison
 from taskorder.report.charts import Bar, row_chart
-from taskorder.report.markup import html
+from taskorder.report.markup import html, tag
 from taskorder.report.measure import measure_of
 from taskorder.report.page import Fact, Figure, Page, Section, Table
 from taskorder.report.parts import swatch
@@ -19,6 +19,8 @@ def comparison_page(comparison: Comparison, title: str) -> Page:
     """The page of a comparison, from what the comparison itself holds."""
     names = page_names(comparison.names)
     sections = [_rules(comparison, names)]
+    if comparison.prices:
+        sections.append(_prices(comparison))
     if comparison.at_retention:
         sections.append(_elsewhere(comparison, names))
     return Page(
@@ -92,6 +94,13 @@ def _rules(comparison: Comparison, names: tuple[str, ...]) -> Section:
         counted(len(bars), "rule"), counted(len(names), "task"), _which(comparison),
     )  # fmt: skip
     return Section("rules", "What each rule earns", words, figures=[Figure(label, chart, Table(headers, rows, note))])
+
+
+def _prices(comparison: Comparison) -> Section:
+    """What each constraint costs by itself."""
+    said = [price.said(comparison.objective) for price in comparison.prices]
+    words = html("How much better the best order is where all other constraints are kept.")
+    return Section("prices", "What each constraint costs", words, tag("ul", *(tag("li", line) for line in said)))
 
 
 def _elsewhere(comparison: Comparison, names: tuple[str, ...]) -> Section:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from taskorder.arguments import did_you_mean
 from taskorder.checks import Floats, to_float
 from taskorder.task.reading import CallRows, DatasetRows, ItemRows, rows_of
 from taskorder.task.rows import Rows, TableRows, TextRows, is_tensor, is_text_column, listed
@@ -48,7 +49,10 @@ def _without_column(
         return rest, rest.labels()
     columns = rows.columns if isinstance(rows, TableRows) else rows.source.column_names
     if column not in columns:
-        raise ValueError(f"{label_where} must name a column, got {column!r}. Columns: {listed(list(columns))}.")
+        raise ValueError(
+            f"{label_where} must name a column, got {column!r}.{did_you_mean(column, map(str, columns))} "
+            f"Columns: {listed(list(columns))}."
+        )
     if isinstance(rows, DatasetRows):
         if len(columns) == 1:
             raise ValueError(f"{where} must have columns to learn from, got only the labels.")
