@@ -190,6 +190,11 @@ def test_what_cannot_be_told_is_refused_with_its_fix(tmp_path, text, said):
     assert said in refused(tmp_path, text)
 
 
+def test_workbooks_are_refused_with_what_to_do():
+    with pytest.raises(ValueError, match="got a workbook. Save the sheet as CSV, or give the DataFrame of pandas"):
+        read_methods("results.xlsx")
+
+
 def test_several_methods_are_apart(tmp_path):
     text = "order,seed,strategy,acc\n" + "".join(
         f"{order},{seed},{method},{value}\n"

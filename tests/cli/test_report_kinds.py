@@ -65,6 +65,9 @@ def test_the_command_in_the_page_makes_it_again(results):
         assert file.read() == text
 
 
+WAYS = [*itertools.permutations("abcd")]
+
+
 def test_what_is_wrong_with_an_audit_is_said_in_one_line(results, here, capsys, monkeypatch):
     assert main(["audit", results, "--json"]) == 0
     audit = json.loads(capsys.readouterr().out)
@@ -72,6 +75,13 @@ def test_what_is_wrong_with_an_audit_is_said_in_one_line(results, here, capsys, 
     assert "`bad.json` must be what `taskorder audit --json` writes, got 'x' at mean." in refused(capsys, "bad.json")
     (here / "bad.json").write_text(json.dumps({**audit, "orders": []}))
     assert "no orders" in refused(capsys, "bad.json")
+    (here / "single.csv").write_text(
+        "\n".join(["order,acc", *(f"{'>'.join(w)},0.{k + 10}" for k, w in enumerate(WAYS))])
+    )
+    assert main(["audit", "single.csv", "--json"]) == 0
+    single = json.loads(capsys.readouterr().out)
+    (here / "bad.json").write_text(json.dumps({**single, "orders": single["orders"][1:]}))
+    assert "got a model of other orders" in refused(capsys, "bad.json")
     (here / "good.json").write_text(json.dumps(audit))
     assert "`--used` must be left out for an audit" in refused(capsys, "good.json", "--used", "0>1>2")
     assert "`--rule` must be left out for a table of results" in refused(capsys, results, "--rule", "greedy")

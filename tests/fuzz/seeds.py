@@ -132,7 +132,26 @@ def results() -> list[bytes]:
     writer.writerow(["kind", "set", "seed", "order", "step", "task", "task_name", "position", "accuracy"])
     for order, seed, step, task in itertools.product(("0>1", "1>0"), range(2), range(3), range(2)):
         writer.writerow(["k", 0, seed, order, step, task, NAMES[task], 1, rng.uniform(0.5, 0.9)])
-    return ["\n".join(lines).encode(), semicolons.encode("utf-8-sig"), export.getvalue().encode()]
+    exports = Path(__file__).parents[1] / "audit" / "exports"
+    trackers = [(exports / name).read_bytes() for name in ("wandb_api.csv", "mlflow_search_runs.json")]
+    return [
+        "\n".join(lines).encode(),
+        semicolons.encode("utf-8-sig"),
+        export.getvalue().encode(),
+        *wide_results(),
+        *trackers,
+    ]
+
+
+def wide_results() -> list[bytes]:
+    """One run for each of many orders, and two methods with percent signs."""
+    rng = np.random.default_rng(0)
+    ways = [">".join(way) for way in itertools.permutations(("cats", "dogs", "cars", "owls"))]
+    single = ["order,average accuracy", *(f"{way},{rng.uniform(50, 90):.4g}" for way in ways)]
+    several = ["method,order,seed,acc/cats,acc/dogs,acc/cars,acc/owls"]
+    for method, way, seed in itertools.product(("plain", "replay"), ways[:3], range(2)):
+        several.append(",".join([method, way, str(seed), *(f"{rng.uniform(50, 90):.4g} %" for _ in range(4))]))
+    return ["\n".join(single).encode(), "\n".join(several).encode()]
 
 
 @cache
@@ -142,13 +161,16 @@ def packed_results() -> list[bytes]:
 
 @cache
 def audits() -> list[bytes]:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "r.csv"
-        path.write_bytes(results()[0])
-        out = io.StringIO()
-        with contextlib.redirect_stdout(out):
-            assert main(["audit", str(path), "--json", "--compare", "0>1>2", "2>1>0"]) == 0
-    return [out.getvalue().encode()]
+    single, several = wide_results()
+    options = [(results()[0], ("--compare", "0>1>2", "2>1>0")), (single, ("--next", "4")), (several, ("--next", "8"))]
+    texts = []
+    for data, words in options:
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as out:
+            path = Path(folder) / "r.csv"
+            path.write_bytes(data)
+            assert main(["audit", str(path), "--json", *words]) == 0
+        texts.append(out.getvalue().encode())
+    return texts
 
 
 @cache

@@ -93,6 +93,9 @@ def read_methods(
         if not all(isinstance(record, Mapping) for record in records):
             raise ValueError("`results` must be a path, a DataFrame or a list of dicts, got a list of something else.")
         return methods_from_rows(rows_of_records(records, label), label, where, columns)
+    if label.lower().endswith((".xlsx", ".xls", ".ods")):
+        fix = "Save the sheet as CSV, or give the DataFrame of pandas.read_excel."
+        raise refusal(label, "be separated text or JSON", "a workbook", fix)
     with open_lines(source, max_bytes=MAX_RESULTS_BYTES) as lines:
         return methods_from_rows(_rows(lines, label), label, where, columns)
 

@@ -15,7 +15,12 @@ def next_section(planned: NextRuns) -> Section:
     for run in planned.runs:
         by_order.setdefault(run.order, []).append(f"{run.method}: {run.seed}" if run.method else run.seed)
     cells = [
-        [k + 1, " → ".join(choice.order)[:MAX_TEXT], choice.why, ", ".join(by_order[">".join(choice.order)])[:MAX_TEXT]]
+        [
+            k + 1,
+            " → ".join(choice.order)[:MAX_TEXT],
+            choice.why,
+            ", ".join(by_order.get(">".join(choice.order), []))[:MAX_TEXT],
+        ]
         for k, choice in enumerate(planned.orders[:MOST_LISTED])
     ]
     note = "" if len(planned.orders) <= MOST_LISTED else f"The first {MOST_LISTED} of {len(planned.orders)}."

@@ -13,6 +13,7 @@ from typing import Any
 
 from taskorder.audit.audit import Audit
 from taskorder.audit.methods import MethodAudit
+from taskorder.audit.order_features import FEATURES
 from taskorder.audit.results_file import is_header
 from taskorder.records import Plan, plan_of_values
 from taskorder.tables.reading import MAX_TABLE_BYTES
@@ -94,6 +95,8 @@ class ReportInput:
             parts = {part.source for single in singles for part in single.components}
             if not all(single.orders for single in singles) or parts - {"order", "seed", "rest"}:
                 raise Misfit("no orders or other components")
+            if not all(_model_fits(single) for single in singles):
+                raise Misfit("a model of other orders")
             if isinstance(audit, MethodAudit) and not (audit.methods and audit.pairs):
                 raise Misfit("no methods")
         except Misfit as problem:
@@ -142,3 +145,13 @@ def plan_of(data: dict[str, Any], name: str) -> Plan:
         return plan_of_values(data)
     except Misfit as problem:
         raise ValueError(f"`{name}` must be a plan as `taskorder solve --json` writes it, got {problem}.") from None
+
+
+def _model_fits(audit: Audit) -> bool:
+    """Whether the model of an audit, if it has one, is about its orders."""
+    model, orders = audit.model, [score.order for score in audit.orders]
+    return model is None or (
+        len(model.predicted) == len(orders)
+        and model.features in FEATURES
+        and (model.best_observed is None or model.best in orders)
+    )
