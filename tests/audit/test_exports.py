@@ -191,7 +191,7 @@ def test_what_cannot_be_told_is_refused_with_its_fix(tmp_path, text, said):
 
 
 def test_workbooks_are_refused_with_what_to_do():
-    with pytest.raises(ValueError, match="got a workbook. Save the sheet as CSV, or give the DataFrame of pandas"):
+    with pytest.raises(ValueError, match=r"got a workbook\. Save the sheet as CSV, or give the DataFrame of pandas"):
         read_methods("results.xlsx")
 
 
