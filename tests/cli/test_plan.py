@@ -1,6 +1,8 @@
 """`taskorder plan`: from files to a folder with a plan, and back to work after Ctrl-C."""
 
+import contextlib
 import csv
+import io
 import json
 import os
 import signal
@@ -24,10 +26,8 @@ def rows(angle, seed, count=80):
             zip(x.tolist(), x[:, 0] * np.cos(angle) + x[:, 1] / 30 * np.sin(angle), strict=True)]  # fmt: skip
 
 
-@pytest.fixture
-def here(tmp_path, monkeypatch):
+def write_tables():
     """A table with a column that says where a row comes from, and the same in three files."""
-    monkeypatch.chdir(tmp_path)
     with open("all.csv", "w", newline="") as file:
         table = csv.writer(file)
         table.writerow(["age", "income", "country", "label"])
@@ -36,7 +36,25 @@ def here(tmp_path, monkeypatch):
     for k, place in enumerate(("north", "south", "east")):
         with open(f"{place}.csv", "w", newline="") as file:
             csv.writer(file).writerows([["age", "income", "label"], *rows(k * 0.7, k)])
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder with the tables, to work in."""
+    monkeypatch.chdir(tmp_path)
+    write_tables()
     return tmp_path
+
+
+@pytest.fixture(scope="module")
+def planned(tmp_path_factory):
+    """What `plan` printed for the tasks in a column, and its folder; all tests share the training."""
+    folder, printed = tmp_path_factory.mktemp("planned"), io.StringIO()
+    with contextlib.chdir(folder), contextlib.redirect_stdout(printed):
+        write_tables()
+        words = ("all.csv", "--column", "country", "--seeds", "2", "--learner", SGD, "--pilot", "50%", "--json")
+        assert main(["plan", *words]) == 0
+    return Plan.from_json(printed.getvalue()), folder / "plan"
 
 
 def plan_of(capsys, *words):
@@ -49,20 +67,20 @@ def refused(capsys, *words):
     return capsys.readouterr().err
 
 
-def test_a_column_gives_tasks_and_the_folder_holds_everything(here, capsys):
-    plan = plan_of(capsys, "all.csv", "--column", "country", "--seeds", "2", "--folder", "out")
+def test_a_column_gives_tasks_and_the_folder_holds_everything(planned):
+    plan, folder = planned
     assert sorted(plan.named_order) == ["east", "north", "south"]
-    assert Plan.from_json((here / "out/plan.json").read_text()) == plan
+    assert Plan.from_json((folder / "plan.json").read_text()) == plan
     assert plan.confidence.num_orders == 6
-    with open("out/similarity.csv") as file:
+    with open(folder / "similarity.csv") as file:
         header, *table = csv.reader(file)
     assert header[1:] == [row[0] for row in table] == list(plan.names)
-    with open("out/losses.csv") as file:
+    with open(folder / "losses.csv") as file:
         losses = list(csv.DictReader(file))
     assert len(losses) == 2 * 9 * 3
     assert all(float(row["loss"]) >= 0 and 0 <= float(row["accuracy"]) <= 1 for row in losses)
     assert {"north", "north>south", "south>north"} <= {row["learned"] for row in losses}
-    assert "<html" in (here / "out/report.html").read_text()
+    assert "<html" in (folder / "report.html").read_text()
 
 
 def test_tasks_may_be_called_like_comments_and_numbers(here, capsys):
@@ -88,11 +106,12 @@ def test_a_person_may_say_what_the_learner_keeps(here, capsys):
     assert "keeps 50 %" in plan_of(capsys, *words).prediction.retention
 
 
-def test_similarity_and_plan_work_with_the_other_commands(here, capsys):
-    plan_of(capsys, "all.csv", "--column", "country", "--seeds", "1", "--folder", "out")
-    assert main(["compare", "out/similarity.csv", "--json"]) == 0
+def test_similarity_and_plan_work_with_the_other_commands(planned, tmp_path, capsys):
+    folder = str(planned[1])
+    assert main(["compare", f"{folder}/similarity.csv", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["names"] == ["north", "south", "east"]
-    assert main(["report", "out/plan.json", "--similarity", "out/transfer.csv", "-o", "again.html"]) == 0
+    words = f"{folder}/plan.json", "--similarity", f"{folder}/transfer.csv", "-o", str(tmp_path / "again.html")
+    assert main(["report", *words]) == 0
 
 
 def test_constraints_are_those_of_solve(here, capsys):
@@ -112,9 +131,8 @@ def test_constraints_are_those_of_solve(here, capsys):
     assert main(["report", "plan", "-o", "again.html"]) == 0
 
 
-def test_files_are_tasks(here, capsys):
-    files = plan_of(capsys, "north.csv", "south.csv", "east.csv", "--seeds", "1")
-    column = plan_of(capsys, "all.csv", "--column", "country", "--seeds", "1", "--folder", "other")
+def test_files_are_tasks(here, planned, capsys):
+    files, (column, _) = plan_of(capsys, "north.csv", "south.csv", "east.csv", "--seeds", "2"), planned
     assert files.names == column.names
     assert files.order == column.order
 
@@ -154,11 +172,11 @@ def test_an_order_of_chosen_classes_keeps_their_ids_in_the_data(here, capsys):
     assert order.classes_left_out == (2, 3, 5, 6, 9)
 
 
-def test_an_order_of_tasks_that_are_no_groups_of_classes(here, capsys):
-    plan = plan_of(capsys, "all.csv", "--column", "country", "--seeds", "1", "--folder", "out")
-    assert main(["order", "out/order.json", "--to", "clarena", "--json"]) == 0
+def test_an_order_of_tasks_that_are_no_groups_of_classes(planned, capsys):
+    plan, folder = planned
+    assert main(["order", f"{folder}/order.json", "--to", "clarena", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"train_tasks": [task + 1 for task in plan.order]}
-    assert main(["order", "out/order.json", "--to", "avalanche"]) == 2
+    assert main(["order", f"{folder}/order.json", "--to", "avalanche"]) == 2
     assert "must list the classes of each task, got none" in capsys.readouterr().err
 
 

@@ -44,7 +44,10 @@ def jax_mlp(epochs=5):
     return JaxLearner(mlp((64,), 2, (16,)), Recipe(epochs=epochs, learning_rate=3e-3))
 
 
-@pytest.fixture(params=["sklearn-mlp", "sklearn-linear", "sklearn-no-probabilities", "torch", "jax", "call", "command"])
+ADAPTERS = ["sklearn-mlp", "sklearn-linear", "sklearn-no-probabilities", "torch", "jax", "call", "command"]
+
+
+@pytest.fixture(scope="session", params=ADAPTERS)
 def learner(request):
     """Each adapter in turn; black boxes get the program with the digits."""
     from taskorder.learners import CallableLearner, CommandLearner
@@ -78,6 +81,17 @@ def sees_data(learner):
         pytest.skip("a black box sees no data")
 
 
+@pytest.fixture(scope="session")
+def trained_once(learner, digits):
+    return after(learner, digits[:1])
+
+
+@pytest.fixture
+def trained(learner, trained_once):
+    """A model of its own that has learned the first task; all tests share the training."""
+    return copied(learner, trained_once)
+
+
 def after(learner, tasks, seed=0):
     model = learner.make(seed)
     for task in tasks:
@@ -98,29 +112,28 @@ def test_learns_and_the_same_seed_gives_the_same_answer(learner, digits):
     assert 0 <= same.accuracy <= 1
 
 
-def test_training_goes_on_and_order_matters(learner, digits):
+def test_training_goes_on_and_order_matters(learner, digits, trained):
     a, b = digits[0], digits[4]  # unlike tasks: the second overwrites the first
-    alone, first, last = (after(learner, way) for way in ([b], [b, a], [a, b]))
+    alone, first = (after(learner, way) for way in ([b], [b, a]))
+    last = learner.fit(trained, b)
     assert learner.loss(alone, a) != learner.loss(last, a)
     assert learner.loss(last, b) < learner.loss(first, b)
     assert learner.loss(first, a) < learner.loss(last, a)
 
 
-def test_copies_are_independent(learner, digits):
+def test_copies_are_independent(learner, digits, trained):
     a, b = digits[:2]
-    model = after(learner, [a])
-    before = learner.loss(model, a)
-    twin = learner.fit(copied(learner, model), b)
-    assert learner.loss(model, a) == before
+    before = learner.loss(trained, a)
+    twin = learner.fit(copied(learner, trained), b)
+    assert learner.loss(trained, a) == before
     assert learner.loss(twin, a) != before
-    assert learner.loss(learner.fit(model, b), a) == learner.loss(twin, a)
+    assert learner.loss(learner.fit(trained, b), a) == learner.loss(twin, a)
 
 
 @pytest.mark.usefixtures("sees_data")
-def test_the_shuffled_loss_is_the_mean_over_shuffles(learner, digits):
-    model = after(learner, [digits[0]])
-    drawn = [learner.loss(model, digits[2].shuffled(seed)) for seed in range(60)]
-    measured = score(learner, model, digits[2])
+def test_the_shuffled_loss_is_the_mean_over_shuffles(learner, digits, trained):
+    drawn = [learner.loss(trained, digits[2].shuffled(seed)) for seed in range(60)]
+    measured = score(learner, trained, digits[2])
     assert measured.chance == pytest.approx(np.mean(drawn), abs=5 * np.std(drawn) / 60**0.5)
     assert measured.examples.mean(axis=1).tolist() == list(measured[:3])
 
@@ -136,13 +149,13 @@ def test_data_and_random_states_are_left_alone(learner, digits):
 
 
 @pytest.mark.usefixtures("sees_data")
-def test_tasks_that_do_not_fit_together_are_refused(learner, digits):
+def test_tasks_that_do_not_fit_together_are_refused(learner, digits, trained):
     a = digits[0]
     wide = Task("wide", np.hstack([a.inputs, a.inputs]), a.labels)
     with pytest.raises(ValueError, match=r"one shape and kind, got 64 float for '0 or 1' and 128 float for 'wide'"):
         learn_orders(learner, [a, wide], [(0, 1)])
     with pytest.raises(ValueError, match=r"'more' must have the classes that the model knows \(0, 1\), got 0, 1, 2"):
-        learner.fit(after(learner, [a]), Task("more", a.inputs[:3], [0, 1, 2]))
+        learner.fit(trained, Task("more", a.inputs[:3], [0, 1, 2]))
     with pytest.raises(ValueError, match="only the name 'driving'"):
         learner.fit(learner.make(0), Task("driving"))
 
