@@ -44,6 +44,8 @@ TEXTS = {
     "typeset minus": (PLAIN.replace("-", "\u2212"), None),
     "rows in another order": ("t,cats,dogs,owls\nowls,.25,-.125,1\ncats,1,.5,.25\ndogs,.5,1,-.125\n", NAMES),
     "words for missing": ("1,0.5,n/a\nNaN,1,-\n0.25,-0.125,1\n", None),
+    "separator as Excel tells it": ("sep=;\ncats;dogs;owls\n1;0,5;0,25\n0,5;1;-0,125\n0,25;-0,125;1\n", NAMES),
+    "empty columns and rows": ("cats,dogs,owls,,\n" + PLAIN.replace("\n", ",,\n") + ",,,,\n,,,,\n", NAMES),
     "empty diagonal": (",0.5,0.25\n0.5,,-0.125\n0.25,-0.125,\n", None),
     "lower triangle": (",cats,dogs,owls\ncats,1,,\ndogs,.5,1,\nowls,.25,-.125,1\n", NAMES),
     "upper triangle": ("1,0.5,0.25\n,1,-0.125\n,,1\n", None),

@@ -25,6 +25,7 @@ BAD_TEXT = {
     "underscore": ("1,1_0\n0.5,1\n", "got '1_0' on line 1, column 2"),
     "hole in the corner": (",0.5\n0.4,1\n", "got none in row A, column A"),
     "text in the corner": ("x,0.5\n0.5,1\n", "got 'x' on line 1, column 1"),
+    "only empty cells": ('""\n""\n', "2 rows and 1 column"),
     "nan": ("1,nan\nnan,1\n", "got none for A and B in either direction"),
     "infinity": ("1,0\n-inf,1\n", "finite, got -inf at row 2, column 1"),
     "2 x 3": ("1,0,0\n0,1,0\n", "2 rows and 3 columns"),

@@ -31,8 +31,11 @@ def parse_text(lines: Iterable[str], label: str, max_tasks: int) -> GivenTable:
     if not numbered:
         raise ValueError(f"`{label}` must hold a similarity matrix, got no rows. Write one row of numbers a task.")
     line_numbers, rows = [number for number, _ in numbered], [cells for _, cells in numbered]
-    if len(rows[0]) > 1 and any(rows[0]) and all(row and not row[-1] for row in rows):
-        rows = [row[:-1] for row in rows]  # every line ends with a separator; in a triangle the first may be empty
+    while len(rows[0]) > 1 and any(rows[0]) and all(row and not row[-1] for row in rows):
+        rows = [row[:-1] for row in rows]  # columns without anything; in a triangle the first row may be empty
+    if len(rows) > len(rows[0]) and any(map(any, rows)):
+        numbered = [(number, row) for number, row in zip(line_numbers, rows, strict=True) if any(row)]
+        line_numbers, rows = [number for number, _ in numbered], [row for _, row in numbered]
     if max(len(rows), len(rows[0])) > max_tasks + 1:
         raise ValueError(f"`{label}` must {rule}, got more. Plan a subset of them.")
     _even_rows(rows, line_numbers, label)

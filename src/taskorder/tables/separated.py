@@ -17,6 +17,8 @@ MAX_CELLS = 2**20
 
 _SAMPLE = 100_000
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
+_TOLD = re.compile(r'"?sep=([;,\t])"?\s*', re.IGNORECASE)
+"""The line in which Excel says what it puts between cells."""
 _BLANKS = re.compile(r"[ \t]+")
 
 
@@ -46,6 +48,8 @@ def read_rows(
         sample.append(line)
         seen += len(line)
         num_rows += _is_content(line)
+    if sample and not separator and (told := _TOLD.fullmatch(sample[0])):
+        separator, sample[0] = told[1], "\n"
     separator = separator or find_separator("".join(sample))
     rule = rule or f"have at most {max_cells} cells in a row"
     return separator, _rows(itertools.chain(sample, lines), label, separator, max_cells, rule, comments)
