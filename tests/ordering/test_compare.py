@@ -107,3 +107,8 @@ def test_rules_that_were_cut_short_are_named_and_no_others():
 
 def test_a_count_of_numpy_is_a_count():
     assert compare(correlation(9, 5), num_random=np.int64(60), retention=1).random_count == 60
+
+
+def test_the_retention_is_the_one_that_was_given():
+    assert compare(chain(12, 0.5), retention=0.13, num_random=20, retentions=()).retention == 0.13
+    assert compare(chain(2, 0.5), retention=[0.1, 0.3], retentions=()).retention == pytest.approx(0.2)

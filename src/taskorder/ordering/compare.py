@@ -186,7 +186,7 @@ def compare_input(
         worst=worst,
         verdict=_verdict(scores, best, mean, worst, inputs),
         objective=inputs.objective,
-        retention=1.0 if inputs.law is None else float(inputs.law.retention.mean()),
+        retention=inputs.retention,
         notes=tuple(notes),
     )
     return comparison, paths

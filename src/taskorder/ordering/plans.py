@@ -61,7 +61,7 @@ def make_plan(
         score=score,
         knowledge=() if knowledge is None else tuple(knowledge[-1].tolist()),
         knowledge_path=_rows(knowledge) if by_score and knowledge is not None else (),
-        retention=float(retention[0] if same else retention.mean()),
+        retention=inputs.retention,
         task_retention=() if same else tuple(retention.tolist()),
         table="similarity" if inputs.law is None else inputs.law.made,
         bound=bound,

@@ -94,6 +94,14 @@ class SolverInput:
         """score or error."""
         return "error" if self.law is None else self.law.objective
 
+    @property
+    def retention(self) -> float:
+        """Share of its knowledge that the learner keeps; of several, their mean."""
+        if self.law is None:
+            return 1.0
+        first = float(self.law.retention[0])  # a mean of equal numbers may differ from them by rounding
+        return first if (self.law.retention == first).all() else float(self.law.retention.mean())
+
     @functools.cached_property
     def unit(self) -> float:
         """What values are multiplied by for people: the largest weight of a task for an error, 1 for a score."""
