@@ -112,11 +112,10 @@ def compare(
 
 def with_prices(comparison: Comparison, inputs: SolverInput, clock: Clock) -> Comparison:
     """The comparison with what each constraint costs."""
-    found, asked = constraint_prices(inputs, clock), len(list(without_each(inputs.constraints)))
-    left_out = (
-        () if len(found) == asked else (f"out of time for the price of {counted(asked - len(found), 'constraint')}",)
-    )
-    return replace(comparison, prices=found, notes=(*comparison.notes, *left_out))
+    prices = constraint_prices(inputs, clock)
+    missing = len(list(without_each(inputs.constraints))) - len(prices)
+    late = (f"out of time for the price of {counted(missing, 'constraint')}",) if missing else ()
+    return replace(comparison, prices=prices, notes=(*comparison.notes, *late))
 
 
 def with_other_retentions(

@@ -49,6 +49,8 @@ NUMBERS = 20_000_000
 """Most numbers in the states of a beam: with many tasks it is narrower."""
 EXACT_CHILDREN = 8
 """Times the width: so many of the children that look best are computed exactly."""
+FEWER = 50
+"""With groups more children are computed exactly, but of fewer numbers than in the states of a beam."""
 SPREAD_ORDERS = 200
 HUGE = 1e100
 """Where the constants of the bound grow past this, it says nothing."""
@@ -218,7 +220,7 @@ class _Peel:
         begun = None if self.groups is None else np.full(1, -1)
         most_children = EXACT_CHILDREN * width
         if self.groups is not None:  # before its gains are computed, a child's bound does not see its group
-            most_children = max(most_children, NUMBERS // (10 * (n + 1)))
+            most_children = max(most_children, NUMBERS // (FEWER * (n + 1)))
         left_out, nodes = -math.inf, 0
         negligible = NEGLIGIBLE * float(np.abs(self.gains).max())
         for step in range(n):

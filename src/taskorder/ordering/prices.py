@@ -77,8 +77,8 @@ def _least(inputs: SolverInput, clock: Clock) -> tuple[float, float]:
     """The cost of the best order found, and a number that no allowed order is below."""
     sign = -1.0 if inputs.objective == "score" else 1.0
     with clock.without_compilation():
-        found = RULES["optimal"](inputs, clock)
-    cost = sign * order_value(inputs.any_problem(), found.order)
-    if found.proven:
+        best = RULES["optimal"](inputs, clock)
+    cost = sign * order_value(inputs.any_problem(), best.order)
+    if best.proven:
         return cost, cost
-    return cost, -np.inf if found.bound is None else min(cost, sign * found.bound)
+    return cost, -np.inf if best.bound is None else min(cost, sign * best.bound)
