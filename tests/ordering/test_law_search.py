@@ -231,7 +231,10 @@ def test_compare_shows_the_rules_at_other_retentions():
         ({"start": [0, 1]}, "`start` must be 3 finite numbers"),
         ({"repair": False}, "`repair` must be left out with a transfer table"),
         ({"rule": "first-order"}, "must not be 'first-order' with a transfer table"),
-        ({"table": [[1, 0.5, np.nan], [0.2, 1, 0.1], [0.3, 0.2, 1]]}, "`table` must be finite.*Fill or drop missing"),
+        (
+            {"table": [[1, 0.5, np.nan], [0.2, 1, 0.1], [0.3, 0.2, 1]]},
+            "`table` must have a number in every cell, got none in row A, column C",
+        ),
         ({"table": [[1, 85, 60], [50, 1, 70], [55, 60, 1]]}, "`table` must hold knowledge of at most 1"),
         ({"table": [[0.1, 0.6, 0.7], [0.8, 0.1, 0.7], [0.5, 0.6, 0.1]]}, "less of a learner's own task"),
     ],
