@@ -1,6 +1,7 @@
 """What the pictures of plans and comparisons show, as numbers."""
 
 from dataclasses import replace
+from html import escape
 
 import pytest
 
@@ -94,3 +95,11 @@ def test_the_legend_stands_below_so_that_the_figure_fits_a_column():
     picture.draw_without_rendering()
     assert legend.get_window_extent().y1 <= picture.axes[0].get_window_extent().y0
     assert picture.get_suptitle() == ""
+
+
+@pytest.mark.parametrize("name", ["$\\frac{", "a $x$ b", "two\nlines", "% & # _ ^ { }", "<b>&amp;"])
+def test_names_are_no_formulas(name, tmp_path):
+    plan = solve(chain(2, 0.5), names=[name, "cats"])
+    plan.plot().savefig(tmp_path / "plan.svg")
+    svg = (tmp_path / "plan.svg").read_text()
+    assert f">{escape(' '.join(name.split()), quote=False)}</text>" in svg

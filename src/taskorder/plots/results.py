@@ -107,7 +107,10 @@ def _role(plan: Plan) -> str:
 
 
 def _cut(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
+    """A name on one line, at most so long, in which matplotlib finds no formula."""
+    plain = " ".join(name.split())
+    short = plain if len(plain) <= LONGEST_NAME else plain[: LONGEST_NAME - 1] + "…"
+    return short.replace("$", r"\$")
 
 
 def _width(num_steps: int) -> float:
