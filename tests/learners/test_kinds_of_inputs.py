@@ -57,6 +57,7 @@ def slopes(count=3, regression=True):
 def test_customers_with_overlapping_topics_end_in_a_plan_and_a_report(tmp_path):
     found = run_pilot(customers(), text_learner(), pilot=40, seeds=1, draws=20)
     assert found.sample[0].classes == ("access", "billing", "fraud", "praise")
+    assert found.measured.guess.tolist() == [0.25] * 3  # guessing is among all outputs
     known = found.measured.accuracy[0]
     row = {sequence: known[k] for k, sequence in enumerate(found.measured.sequences)}
     assert row[(0,)][0] > 0.9

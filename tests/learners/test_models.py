@@ -22,7 +22,7 @@ def turned(count=3):
 
 def planned(learner, model):
     """A plan that goes on from the model after the first task."""
-    return plan(turned(), learner, pilot=0.5, seeds=1, draws=0, learned=["t0"], model=model)
+    return plan(turned(), learner, pilot=0.5, seeds=1, draws=0, budget=3, learned=["t0"], model=model)
 
 
 def sklearn_parts():

@@ -1,5 +1,6 @@
 """A task is checked when it is made; tasks are checked where they meet."""
 
+import hashlib
 import re
 
 import numpy as np
@@ -98,6 +99,13 @@ def test_a_digest_changes_with_everything():
     ]  # fmt: skip
     assert len({task.digest for task in tasks}) == len(tasks)
     assert Task("t", X.copy(), list(Y)).digest == tasks[0].digest
+
+
+def test_digests_of_arrays_are_those_that_stores_have():
+    total = hashlib.sha256(repr(("t", (0, 1))).encode())
+    for array in (X, np.array(Y), X + 1, np.array(Y)):
+        total.update(f"{array.dtype.str} {array.shape}".encode() + array.tobytes())
+    assert Task("t", X, Y, X + 1, Y).digest == total.hexdigest()
 
 
 def test_tasks_meet():
