@@ -29,8 +29,8 @@ def test_noise_alone_tells_nothing_in_nineteen_of_twenty_cases(monkeypatch):
     """The permutation test is exact, whatever the distribution: here a skewed one."""
     monkeypatch.setattr(module, "MOST_SHUFFLES", 99)
     rng = np.random.default_rng(0)
-    told = [model_of(WAYS, 0.7 + 0.01 * rng.exponential(size=24), seed=k).tells for k in range(300)]
-    assert 0.015 < np.mean(told) < 0.09
+    told = [model_of(WAYS, 0.7 + 0.01 * rng.exponential(size=24), seed=k).tells for k in range(200)]
+    assert 0.01 < np.mean(told) < 0.1
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The page of several methods: its numbers are the audit's, and it is the same from the table and from the JSON."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from taskorder.report.document import page_html
 
 from .conftest import HOSTILE, embedded
 from .test_document import Reader
+
+EXPORTS = Path(__file__).parents[1] / "audit" / "exports"
 
 
 def results(gain=0.0, num_orders=6, num_seeds=3, seed=0):
@@ -78,3 +81,10 @@ def test_the_table_and_its_json_give_the_same_page(tmp_path, monkeypatch, capsys
     (tmp_path / "odd.json").write_text(json.dumps({**json.loads(text), "pairs": []}))
     assert main(["report", "odd.json"]) == 2
     assert "must be what `taskorder audit --json` writes, got no methods" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in EXPORTS.iterdir()))
+def test_exports_of_trackers_are_known_by_their_content(name, tmp_path):
+    assert main(["report", str(EXPORTS / name), "-o", str(tmp_path / "page.html")]) == 0
+    text = (tmp_path / "page.html").read_text()
+    assert [score["method"] for score in embedded(text)["audit"]["methods"]] == ["plain", "replay"]

@@ -119,6 +119,9 @@ class _Table:
         """What to call each task."""
         self.values: dict[str, dict[str, None]] = {}
         """The first values of each column."""
+        self.used = layout.used
+        self.steps: dict[str, tuple[str, ...]] = {}
+        """The tasks of each order that was seen, by how it was written."""
         self.alike: dict[Settings, Settings] = {}
         """One object for all settings that are alike."""
         self.tasks: tuple[str, ...] | None = None
@@ -133,7 +136,8 @@ class _Table:
         if layout.state is not None and cells[layout.state].lower() not in FINISHED:
             self.unfinished += 1
             return
-        steps = _order(cells[layout.order], location, label)
+        order = cells[layout.order]
+        steps = self.steps.get(order) or self.steps.setdefault(order, _order(order, location, label))
         if layout.step is not None and not is_last_step(cells[layout.step], steps, location, label):
             return
         self._check_tasks(steps, cells, location)
@@ -142,7 +146,7 @@ class _Table:
             self.lacking += 1
             return
         run = self._run(steps, cells, location)
-        settings = tuple((name, cell) for name, cell in cells.items() if name not in layout.used)
+        settings = tuple((name, cell) for name, cell in cells.items() if name not in self.used)
         settings = self.alike.setdefault(settings, settings)
         for task, cell in pairs:
             if layout.log_step is not None and is_blank(cell):

@@ -15,6 +15,8 @@ from taskorder.tables.separated import read_rows
 
 MAX_RESULTS_BYTES = 2**30
 """Of text, after unpacking."""
+MLFLOW_KEYS = ("info", "data", "metrics")
+"""Keys of a run as MLflow writes it."""
 MAX_JSON_BYTES = 2**26
 """Of JSON, which is read as a whole."""
 
@@ -106,7 +108,10 @@ def is_header(cells: Iterable[str]) -> bool:
     >>> is_header(["params.order", "metrics.avg_acc"]), is_header(["task", "cats", "dogs"])
     (True, False)
     """
+    cells = [*cells]
     names = {plain_name(cell) for cell in cells}
+    if names.issuperset(PACKED) or names.issuperset(MLFLOW_KEYS):
+        return True
     roles = {role for role, aliases in ALIASES.items() if role != "state" and not names.isdisjoint(aliases)}
     return ("order" in roles and len(roles) > 1) or {"seed", "task", "accuracy"} <= roles
 
