@@ -23,7 +23,6 @@ from reproduction import load
 from taskorder import random_correlation
 from taskorder.linear.random_tasks import LinearTasks, sample_tasks
 from taskorder.linear.residual_descent import boundary_errors, trajectories
-from taskorder.linear.weight_descent import errors
 from taskorder.machine import one_blas_thread
 from taskorder.runs.local import run
 from taskorder.runs.store import Store
@@ -37,6 +36,11 @@ def setting() -> tuple[np.ndarray, np.ndarray]:
     """One random matrix and 106 random orders."""
     rng = np.random.default_rng(0)
     return random_correlation(7, seed=0), np.array([rng.permutation(7) for _ in range(NUM_ORDERS)])
+
+
+def errors(tasks: LinearTasks, W: np.ndarray) -> np.ndarray:
+    """The error of every task; about 1 for W = 0."""
+    return ((tasks.B - W @ tasks.A) ** 2).sum(axis=(1, 2)) / len(W)
 
 
 def plain(tasks: LinearTasks, order: np.ndarray, every_step: bool) -> np.ndarray:

@@ -15,7 +15,7 @@ from typing import Any
 from reproduction import limits
 from reproduction.image_results import Sets, truth_of
 from taskorder.runs import settings
-from taskorder.runs.specs import RunSpec, RunSpecs
+from taskorder.runs.specs import RunSpec, RunSpecs, shared_settings
 
 BATCH = 1
 """One task set keeps all cores of a CPU busy, and is kept as soon as it is done."""
@@ -131,8 +131,7 @@ def run_batch(specs: Sequence[RunSpec]) -> list[dict[str, Any]]:
 
     groups: dict[str, list[int]] = {}
     for place, spec in enumerate(specs):
-        alike = {key: value for key, value in spec.params.items() if key not in ("set", "seed")}
-        groups.setdefault(RunSpec(spec.kind, alike).digest, []).append(place)
+        groups.setdefault(RunSpec(spec.kind, shared_settings(spec.params)).digest, []).append(place)
     by_place: dict[int, dict[str, Any]] = {}
     for places in groups.values():
         by_place.update(zip(places, runs.run_batch([specs[place] for place in places]), strict=True))

@@ -35,7 +35,7 @@ from taskorder.checks import Floats
 from taskorder.datasets import load
 from taskorder.datasets.class_tasks import draw_task_set, lookup_table, task_indices
 from taskorder.datasets.dataset import Dataset
-from taskorder.runs.specs import RunSpec
+from taskorder.runs.specs import RunSpec, shared_settings
 from taskorder.stratified import stratified_share
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def run_batch(specs: Sequence[RunSpec]) -> list[dict[str, Any]]:
     from taskorder.engine.evaluate import evaluate
     from taskorder.engine.train import Recipe, State, start, train_task
 
-    params = {key: value for key, value in specs[0].params.items() if key not in ("set", "seed")}
+    params = shared_settings(specs[0].params)
     data = _dataset(params["dataset"])
     train, test = (_pool(data, specs, split) for split in ("train", "test"))
     net = _network(tuple(train.inputs.shape[1:]), params["width"])

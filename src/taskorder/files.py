@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TextIO
 
 
 def utf8_text(data: bytes, label: str) -> str:
@@ -16,6 +19,17 @@ def utf8_text(data: bytes, label: str) -> str:
     except UnicodeDecodeError as problem:
         line = data.count(b"\n", 0, problem.start) + 1
         raise ValueError(f"`{label}` must be UTF-8 text, got an odd byte on line {line}. Save it as UTF-8.") from None
+
+
+@contextmanager
+def gzip_text(path: Path) -> Iterator[TextIO]:
+    """A text file to write, packed; its bytes hold no name and no time, so that equal tables are equal files."""
+    with (
+        open(path, "wb") as raw,
+        gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed,
+        io.TextIOWrapper(packed, encoding="utf-8", newline="") as file,
+    ):
+        yield file
 
 
 @contextmanager

@@ -10,7 +10,8 @@ from taskorder.linear import residual_descent
 from taskorder.linear.random_tasks import LinearTasks, Sizes, sample_tasks
 from taskorder.linear.residual_descent import boundary_errors, trajectories
 from taskorder.linear.simulate import progress_of
-from taskorder.linear.weight_descent import converge, descend, errors
+
+from .weight_descent import converge, descend, errors
 
 SIZES = Sizes(num_latent=5, num_inputs=60, num_outputs=3)
 RATE = 0.04  # times N_x / N_s = 12: every eigenvalue converges, at different speeds

@@ -14,8 +14,9 @@ from reproduction.figures import fig4_curves, fig4_orders
 from taskorder import final_error, solve
 from taskorder.linear.random_tasks import Sizes, sample_tasks
 from taskorder.linear.residual_descent import boundary_errors
-from taskorder.linear.weight_descent import descend
 from taskorder.theory import graphs
+
+from ..linear.weight_descent import descend
 
 fig4a, fig4b, fig4c, fig4d, fig4e, fig4f = (load(f"fig4{panel}") for panel in "abcdef")
 COARSE = fig4_orders.Config(num_points=9, drawn_every=2, low=0.1, max_curves=40)

@@ -15,9 +15,10 @@ from reproduction.claims import Claim, FigureData
 from reproduction.figures import fig3_rules
 from reproduction.figures import fig6 as shares
 from taskorder.linear.random_tasks import Sizes, sample_tasks
-from taskorder.linear.weight_descent import descend
 from taskorder.theory.closed_form import final_error
 from taskorder.theory.correlation import random_correlation
+
+from ..linear.weight_descent import descend
 
 TYPICALITY, PATHS = ("periphery-to-core", "core-to-periphery"), ("max-path", "min-path")
 PAIRS = {

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import argparse
 import csv
-import gzip
-import io
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from taskorder.cli.output import CANNOT_WRITE, output_file, say
-from taskorder.files import whole_file
+from taskorder.files import gzip_text, whole_file
 
 if TYPE_CHECKING:
     from taskorder.runs.index import RunIndex
@@ -71,7 +69,9 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> tuple[int, str]:
     """The exit code and what to print."""
+    from taskorder.checks import counted
     from taskorder.runs.index import run_index
+    from taskorder.runs.results import run_result
     from taskorder.runs.specs import KIND
     from taskorder.runs.store import Store
 
@@ -92,18 +92,16 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
         count = len(entries)
         try:
             with whole_file(path) as part:
-                writer(part, _parts(store, runs) if args.task_set is None else _results(store, entries))
+                results = (run_result(store, entry) for entry in entries)
+                writer(part, _parts(store, runs) if args.task_set is None else results)
         except OSError as problem:
             say(f"error: cannot write {path}: {problem.strerror or problem}")
             return CANNOT_WRITE, ""
-    return 0, f"wrote {path}: {_runs(count)}\n"
-
-
-def _runs(count: int) -> str:
-    return f"{count} run{'' if count == 1 else 's'}"
+    return 0, f"wrote {path}: {counted(count, 'run')}\n"
 
 
 def _whole(args: argparse.Namespace) -> tuple[int, str]:
+    from taskorder.checks import counted
     from taskorder.runs.archive import description_path, write_archive
     from taskorder.runs.store import Store
 
@@ -118,7 +116,7 @@ def _whole(args: argparse.Namespace) -> tuple[int, str]:
         except OSError as problem:
             say(f"error: cannot write {path}: {problem.strerror or problem}")
             return CANNOT_WRITE, ""
-    return 0, f"wrote {path} and {description_path(path).name}: {_runs(count)}\n"
+    return 0, f"wrote {path} and {description_path(path).name}: {counted(count, 'run')}\n"
 
 
 def _writer(path: Path) -> Callable[[Path, Iterator[Columns]], None]:
@@ -139,13 +137,6 @@ def _of_set(runs: RunIndex, number: int) -> list[Entry]:
     if len(set(map(config_key, chosen))) > 1:
         raise ValueError("`--task-set` needs a store with one config, got several. Use a store of its own for each.")
     return chosen
-
-
-def _results(store: Store, entries: Iterable[Entry]) -> Iterator[Columns]:
-    from taskorder.runs.results import run_result
-
-    for entry in entries:
-        yield run_result(store, entry)
 
 
 def _write_similarity(path: Path, results: Iterator[Columns], *, by: str, raw: bool) -> None:
@@ -205,11 +196,7 @@ def _write_csv(path: Path, parts: Iterator[Columns]) -> None:
 
 
 def _write_csv_gz(path: Path, parts: Iterator[Columns]) -> None:
-    with (
-        open(path, "wb") as raw,
-        gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed,  # no name, no time: equal tables are equal files
-        io.TextIOWrapper(packed, encoding="utf-8", newline="") as file,
-    ):
+    with gzip_text(path) as file:
         _write_rows(file, parts)
 
 

@@ -10,6 +10,7 @@ from rich.cells import cell_len, set_cell_size
 from rich.table import Table
 from rich.text import Text
 
+from taskorder.checks import counted
 from taskorder.records import Comparison, Plan, RuleScore, Simulation
 
 GAP = 3
@@ -126,7 +127,7 @@ def simulation_lines(result: Simulation) -> list[str]:
     """How it was made, and what explains a difference from the closed form."""
     steps = "to convergence" if result.steps is None else f"{result.steps} x {result.learning_rate:g} steps a task"
     sizes = f"N_s = {result.num_latent}, N_x = {result.num_inputs}, N_y = {result.num_outputs}"
-    seeds = "1 seed" if result.num_seeds == 1 else f"{result.num_seeds} seeds"
+    seeds = counted(result.num_seeds, "seed")
     lines = [f"{seeds} from {result.seed}; {steps}; {sizes}"]
     if result.finite_form is not None and not _stops_early(result):
         lines.append(

@@ -257,8 +257,9 @@ def _refuse(args: argparse.Namespace, kind: str, *options: str) -> None:
 
 
 def _title(name: str, num_tasks: int) -> str:
-    tasks = "1 task" if num_tasks == 1 else f"{num_tasks} tasks"
-    return f"{tasks} from {Path(name).name}"
+    from taskorder.checks import counted
+
+    return f"{counted(num_tasks, 'task')} from {Path(name).name}"
 
 
 def _command(args: argparse.Namespace) -> str:

@@ -20,6 +20,7 @@ from taskorder.arguments import BadArgument
 from taskorder.checks import Floats, Ints, positive_count
 from taskorder.learners.orders import FitReport, learn_orders
 from taskorder.learners.protocol import Learner, Score, is_learner
+from taskorder.planning.measurements import Measurements
 from taskorder.planning.pilot import label_notes
 from taskorder.prefixes import Prefix
 from taskorder.runs.store import Store
@@ -99,22 +100,10 @@ class TransferLosses:
         notes: tuple[str, ...] = (),
     ) -> TransferLosses:
         """The losses in the scores of `learn_orders`, by seed; every task must have been learned alone."""
-        rows = [[of_seed[(task,)] for task in range(len(names))] for of_seed in scores]
-
-        def table(name: str) -> Floats | None:
-            values = np.array(
-                [[[getattr(score, name) for score in row] for row in seed] for seed in rows], dtype=object
-            )
-            return None if (values == None).any() else values.astype(np.float64)  # noqa: E711 (by element)
-
-        losses, chance = table("loss"), table("chance")
-        if losses is None or chance is None:
-            raise BadArgument("`learner` must know the loss with shuffled labels, got None. Give it a method chance().")
-        examples = None
-        if all(score.examples is not None for seed in rows for row in seed for score in row):
-            columns = range(len(names))
-            examples = tuple(np.array([[row[b].examples for row in seed] for seed in rows]) for b in columns)
-        return cls(tuple(names), losses, chance, table("accuracy"), tuple(seeds), notes, examples)
+        single = [(task,) for task in range(len(names))]
+        alone = Measurements.from_scores([{task: of_seed[task] for task in single} for of_seed in scores])
+        tables = alone.losses, alone.chance, alone.accuracy
+        return cls(tuple(names), *tables, tuple(seeds), notes, alone.examples)
 
     def to_json(self, *, indent: int | None = None) -> str:
         """Lossless JSON text; `TransferLosses.from_json` gives back the same table."""

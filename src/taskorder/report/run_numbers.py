@@ -20,7 +20,7 @@ from taskorder.report.page import MOST_ORDERS
 from taskorder.report.plan_numbers import QUANTILES
 from taskorder.runs.index import run_index
 from taskorder.runs.results import SCORES, config_key, prefix_rows, run_result
-from taskorder.runs.specs import RUNS
+from taskorder.runs.specs import RUNS, shared_settings
 from taskorder.runs.store import Store
 from taskorder.tables.knowledge import knowledge, transfer_table
 from taskorder.tables.loss_ratios import clip_similarity, loss_ratios, similarity_from_loss_ratios
@@ -128,7 +128,7 @@ def run_numbers(
             "Use a store of its own for each."
         )
     results = [run_result(store, entry, ("accuracy",)) for entry in entries]
-    settings = {key: value for key, value in entries[0].params.items() if key not in ("set", "seed")}
+    settings = shared_settings(entries[0].params)
     shared = _tables(results)
     num_classes = settings.get("classes_per_task", 2)
     rest = _predictions([_single_tasks(result) for result in results], num_classes, shared, time_limit, watch)

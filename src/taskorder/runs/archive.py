@@ -8,8 +8,6 @@ the results equal those in the store.
 from __future__ import annotations
 
 import csv
-import gzip
-import io
 import json
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -18,10 +16,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from taskorder.arguments import BadArgument
-from taskorder.files import whole_file
+from taskorder.files import gzip_text, whole_file
 from taskorder.runs.index import RunIndex, run_index
 from taskorder.runs.results import SCORES, misfit, run_result
-from taskorder.runs.specs import KIND, RunSpec
+from taskorder.runs.specs import KIND, RunSpec, shared_settings
 from taskorder.runs.store import Entry, Store
 from taskorder.tables.input_files import Refusal, open_lines, printable
 from taskorder.tables.separated import read_rows
@@ -58,7 +56,7 @@ def write_archive(path: Path, store: Store) -> int:
     with run_index(store, KIND) as runs:
         first = _alike(runs)
         with whole_file(description_path(path)) as about, whole_file(path) as part:
-            archive = Archive(_settings(first), first.inputs, first.device, first.version, [])
+            archive = Archive(shared_settings(first.params), first.inputs, first.device, first.version, [])
             lines = closing(_write_table(part, store, runs))
             with open(about, "w", encoding="utf-8") as words, lines as described:
                 words.write(_compact(archive._asdict()).removesuffix("]}"))
@@ -74,7 +72,8 @@ def _alike(runs: RunIndex) -> Entry:
     if first is None:
         raise BadArgument("`store` must hold finished runs of `taskorder run`, got none.")
     shared: dict[str, Callable[[Entry], Any]] = {
-        "config": _settings, "data": attrgetter("inputs"), "device": attrgetter("device"),
+        "config": lambda entry: shared_settings(entry.params), "data": attrgetter("inputs"),
+        "device": attrgetter("device"),
     }  # fmt: skip
     different = {name for entry in runs for name, of in shared.items() if of(entry) != of(first)}
     for name in shared:
@@ -83,21 +82,13 @@ def _alike(runs: RunIndex) -> Entry:
     return first
 
 
-def _settings(entry: Entry) -> dict[str, Any]:
-    return {key: value for key, value in entry.params.items() if key not in ("set", "seed")}
-
-
 def _compact(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
 def _write_table(path: Path, store: Store, entries: Iterable[Entry]) -> Generator[dict[str, Any]]:
     """Write the numbers; what the description says of each run."""
-    with (
-        open(path, "wb") as raw,
-        gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed,  # no name, no time: equal tables are equal files
-        io.TextIOWrapper(packed, encoding="utf-8", newline="") as file,
-    ):
+    with gzip_text(path) as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(HEADER)
         for entry in entries:

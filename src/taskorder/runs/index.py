@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from taskorder.runs.results import config_key
+from taskorder.runs.results import config_key, damaged
 from taskorder.runs.store import Entry, Store
 from taskorder.runs.store_file import StoreError, scratch
 
@@ -70,8 +70,5 @@ def _index_rows(store: Store, kind: str, configs: dict[str, int]) -> Iterator[tu
         if entry.kind.startswith(kind):
             number, seed = (entry.params.get(key) for key in ("set", "seed"))
             if type(number) is not int or type(seed) is not int or max(abs(number), abs(seed)) > LARGEST:
-                raise StoreError(
-                    "`store` must hold runs as `taskorder run` writes them, got a run without its set and seed in "
-                    f"{store.path}."
-                )
+                raise damaged(store, "a run without its set and seed")
             yield configs.setdefault(config_key(entry), len(configs)), number, seed, entry.digest

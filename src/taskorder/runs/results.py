@@ -11,6 +11,7 @@ import numpy as np
 
 from taskorder.checks import Floats
 from taskorder.prefixes import Prefix
+from taskorder.runs.specs import shared_settings
 from taskorder.runs.store import Entry, Store
 from taskorder.runs.store_file import StoreError
 
@@ -20,8 +21,7 @@ SCORES = ("accuracy", "loss", "chance")
 
 def config_key(entry: Entry) -> str:
     """Kind and settings of a run but for its set and seed, as a text to sort and compare by."""
-    others = {key: value for key, value in entry.params.items() if key not in ("set", "seed")}
-    return json.dumps([entry.kind, others], sort_keys=True)
+    return json.dumps([entry.kind, shared_settings(entry.params)], sort_keys=True)
 
 
 def run_result(store: Store, entry: Entry, needed: Sequence[str] = SCORES) -> dict[str, Any]:
@@ -29,12 +29,13 @@ def run_result(store: Store, entry: Entry, needed: Sequence[str] = SCORES) -> di
     result = store.result(entry.digest)
     problem = misfit(result, needed)
     if problem:
-        raise _damaged(store, f"a run with {problem} (set {entry.params['set']}, seed {entry.params['seed']})")
+        raise damaged(store, f"a run with {problem} (set {entry.params['set']}, seed {entry.params['seed']})")
     assert result is not None  # a misfit, too
     return result
 
 
-def _damaged(store: Store, problem: str) -> StoreError:
+def damaged(store: Store, problem: str) -> StoreError:
+    """The error for a store whose runs do not fit together."""
     return StoreError(f"`store` must hold runs as `taskorder run` writes them, got {problem} in {store.path}.")
 
 

@@ -37,6 +37,15 @@ class RunSpec:
         return hashlib.sha256(text.encode()).hexdigest()
 
 
+def shared_settings(params: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings that the runs of a config share: all but the set and the seed.
+
+    >>> shared_settings({"net": "mlp", "set": 3, "seed": 0})
+    {'net': 'mlp'}
+    """
+    return {key: value for key, value in params.items() if key not in ("set", "seed")}
+
+
 class RunSpecs(Sequence[RunSpec]):
     """The runs of a config, one for each task set and seed, made on access: a million take no more memory than one."""
 

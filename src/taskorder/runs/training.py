@@ -34,7 +34,7 @@ from taskorder.ordering.candidates import (
 from taskorder.prefixes import Prefix, PrefixTree
 from taskorder.runs.results import SCORES
 from taskorder.runs.settings import WITH_LAW, WITH_RULES, Config, max_chosen, sample_of
-from taskorder.runs.specs import RunSpec, orders_to_train
+from taskorder.runs.specs import RunSpec, orders_to_train, shared_settings
 from taskorder.tables.knowledge import knowledge, shrunken_table, transfer_table
 from taskorder.tables.loss_ratios import measured_matrix, measured_similarity
 
@@ -81,7 +81,7 @@ def run_batch(batch: Sequence[RunSpec], report: Any = None, data: Dataset | None
     from taskorder.engine.train import Recipe
     from taskorder.engine.tree import Curriculum, Work, train_orders
 
-    settings = {key: value for key, value in batch[0].params.items() if key not in ("set", "seed")}
+    settings = shared_settings(batch[0].params)
     if any({**settings, **spec.params} != {**spec.params, **settings} for spec in batch):
         raise ValueError("`batch` must agree in all but set and seed, got different settings.")
     data = data or dataset_of(settings["dataset"])

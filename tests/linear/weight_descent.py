@@ -1,7 +1,4 @@
-"""The reference: gradient descent on the weights, exactly as published. Short and slow on purpose.
-
-Use `linear.residual_descent` for everything else; the tests show that both give the same numbers.
-"""
+"""The reference for linear/residual_descent.py: gradient descent on the weights, exactly as published."""
 
 from __future__ import annotations
 
