@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array, lax
 
+from taskorder.arguments import BadArgument
 from taskorder.checks import Ints
 from taskorder.engine.evaluate import evaluate
 from taskorder.engine.nets import Net
@@ -93,7 +94,7 @@ def _batches(train: Pool, curriculum: Curriculum, recipe: Recipe) -> list[tuple[
     batches = []
     for position, count in enumerate(counts.tolist()):
         if count < recipe.batch_size:
-            raise ValueError(f"`batch_size` must be at most the {count} examples of the smallest task.")
+            raise BadArgument(f"`batch_size` must be at most the {count} examples of the smallest task.")
         places = np.concatenate([order[position, : count // recipe.batch_size] for order in orders])
         batches.append((rows[position][places], labels[position][places]))
     return batches

@@ -270,7 +270,7 @@ def with_retention(inputs: SolverInput, retention: float) -> SolverInput:
 def _check_theory(given: Floats, kind: str, start: object) -> None:
     """Refuse what the paper's theory cannot take."""
     if start is not None:
-        raise ValueError("`start` must be left out with retention=1, got one. Name `learned` tasks instead.")
+        raise BadArgument("`start` must be left out with retention=1, got one. Name ", "learned", " tasks instead.")
     if kind == SIMILARITY:
         return
     if checks.asymmetry(given) <= LARGEST_ASYMMETRY:
@@ -297,14 +297,14 @@ def _knowledge(given: Floats, kind: str, repair: bool, told: bool) -> tuple[Floa
         raise BadArgument("`repair` must be left out with a transfer table, got False: nothing is repaired there.")
     if given.max() > 1 + checks.SYMMETRY_TOLERANCE:
         row, column = np.unravel_index(given.argmax(), given.shape)
-        raise ValueError(
+        raise BadArgument(
             f"`table` must hold knowledge of at most 1 (1 is perfect, 0 is chance), got {given[row, column]:.6g} at "
             f"row {row + 1}, column {column + 1}. Divide percentages by 100; take 1 - loss / chance of losses, "
             "1 - distance of distances."
         )
     off = given[~np.eye(len(given), dtype=bool)]
     if not told and off.size and np.diagonal(given).mean() < off.mean() - checks.SYMMETRY_TOLERANCE:
-        raise ValueError(
+        raise BadArgument(
             "`table` must hold knowledge (1 is perfect, 0 is chance), got less of a learner's own task than of others. "
             "For distances take 1 - distance; for losses see taskorder.tables.knowledge."
         )
