@@ -198,9 +198,11 @@ def test_workbooks_are_refused_with_what_to_do():
 def test_several_methods_are_apart(tmp_path):
     text = "order,seed,strategy,acc\n" + "".join(
         f"{order},{seed},{method},{value}\n"
-        for order, seed, method, value in (("a>b", 1, "x", 50), ("b>a", 1, "x", 60), ("a>b", 1, "y", 0.5))
+        for order, seed, method, value in (("a>b", 1, "x", 50), ("b>a", 1, "x", 60), ("a>b", 1, "y", 50))
     )
     (tmp_path / "a.csv").write_text(text)
     methods = read_methods(tmp_path / "a.csv")
     np.testing.assert_allclose(methods["x"].accuracy.ravel(), [0.5, 0.6])
     assert methods["y"].orders == ("a>b",)
+    chosen = read_results(tmp_path / "a.csv", {"method": "y"})
+    assert (chosen.orders, chosen.accuracy.tolist()) == (("a>b",), [[[0.5]]])

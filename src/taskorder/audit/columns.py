@@ -102,7 +102,7 @@ def order_column(columns: Sequence[str], chosen: Mapping[str, str], label: str) 
     unknown = [role for role in chosen if role not in ALIASES]
     if unknown:
         raise BadArgument(f"`columns` must name some of {', '.join(ALIASES)}, got {unknown[0]!r}.")
-    order = _role("order", columns, chosen)
+    order = role_column("order", columns, chosen)
     if order is None:
         got = f"none among: {shown_columns(columns)}"
         raise refusal(label, "have a column order", got, "Say which it is with ", "columns", ": order=NAME.")
@@ -112,7 +112,7 @@ def order_column(columns: Sequence[str], chosen: Mapping[str, str], label: str) 
 def layout_of(columns: Sequence[str], steps: Sequence[str], chosen: Mapping[str, str], label: str) -> Layout:
     """The columns of a table in which one order has these steps."""
     pattern = chosen.get("accuracy", "") if "{task}" in chosen.get("accuracy", "") else ""
-    roles = {role: _role(role, columns, {} if role == "accuracy" and pattern else chosen) for role in ALIASES}
+    roles = {role: role_column(role, columns, {} if role == "accuracy" and pattern else chosen) for role in ALIASES}
     is_export = {"kind", "set"} <= set(columns)  # whose settings have names of their own
     task, accuracy = roles["task"], roles["accuracy"]
     tasks = list(steps) if len(steps) > 1 else []
@@ -144,7 +144,8 @@ def layout_of(columns: Sequence[str], steps: Sequence[str], chosen: Mapping[str,
     )
 
 
-def _role(role: str, columns: Sequence[str], chosen: Mapping[str, str]) -> str | None:
+def role_column(role: str, columns: Sequence[str], chosen: Mapping[str, str]) -> str | None:
+    """The column that says what somebody calls order, seed, method, task, accuracy or state."""
     if role in chosen:
         column = named_column(chosen[role], columns)
         if column is None:

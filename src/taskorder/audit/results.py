@@ -15,7 +15,16 @@ import numpy as np
 
 from taskorder.arguments import BadArgument, did_you_mean
 from taskorder.audit.cells import is_blank, steps_of
-from taskorder.audit.columns import MOST_NAMED, Layout, layout_of, named_column, order_column, shown_columns
+from taskorder.audit.columns import (
+    ALIASES,
+    MOST_NAMED,
+    Layout,
+    layout_of,
+    named_column,
+    order_column,
+    role_column,
+    shown_columns,
+)
 from taskorder.audit.entries import (
     CheckedRows,
     Location,
@@ -256,6 +265,8 @@ def _with_layout(
     chosen = {}
     for name, value in where.items():
         column = named_column(name, first[1])
+        if column is None and name in ALIASES:  # the method, whatever its column is called
+            column = role_column(name, [*first[1]], columns)
         if column is None:
             raise BadArgument(
                 f"`where` must name a column, got {name!r}.{did_you_mean(name, first[1])} "

@@ -184,7 +184,8 @@ def _each(audit: MethodAudit) -> Section:
 def _confidence(audit: MethodAudit) -> list[str]:
     lines = [
         "Differences are tested in a two-way table of orders and seeds, both random: the intervals hold for new orders "
-        "like those that were run, and new seeds. With one common seed an order, orders are the pairs of a t-test."
+        "like those that were run, and new seeds. With one common seed an order, orders are the pairs of a t-test, "
+        "which says nothing of other seeds."
     ]
     if len(audit.pairs) > 1:
         lines.append(f"All p-values have Holm's correction for {len(audit.pairs)} pairs of methods.")
