@@ -130,6 +130,19 @@ def test_steps_must_be_fitted_and_stay_as_they_are():
     assert described(learner) != described(other)
 
 
+def test_texts_that_reach_no_vectorizer_or_the_wrong_way_are_named_with_the_fix():
+    pandas = pytest.importorskip("pandas")
+    texts, labels = mail(("billing", "fraud"))
+    plain = SklearnLearner(SGDClassifier())
+    with pytest.raises(
+        ValueError, match=r"got SGDClassifier\. Write make_pipeline\(HashingVectorizer\(\), SGDClassifier"
+    ):
+        plain.fit(plain.make(0), Task("t", texts, labels))
+    table = Task("t", pandas.DataFrame({"text": texts}), labels)
+    with pytest.raises(ValueError, match=r"got 1 of 60 from HashingVectorizer\. Vectorizers read one column of texts"):
+        text_learner().fit(text_learner().make(0), table)
+
+
 def test_steps_transform_the_inputs_of_a_sample_once():
     calls = []
 

@@ -250,6 +250,7 @@ def test_a_large_sparse_matrix_is_never_made_dense(monkeypatch):
         (([], "topic"), "must have at least one example, got none. Leave an empty task out."),
         ((scipy.sparse.csr_matrix([[0.0], [np.nan]]), [0, 1]), "must be finite, got nan in row 2"),
         ((lambda rows: rows, None), "`labels` of task 'mail' must be given with a function that gives rows"),
+        ((lambda rows: X[rows], iter([])), "`inputs` of task 'mail' must have at least one example, got none."),
         ((lambda rows: X[:2], LABELS), "must give one row for each number, got 2 for 1"),
         (({"age": [1, 2]}, [0, 1]), "ragged rows, text or dict. Write pandas.DataFrame(...)."),
         (((x for x in X), LABELS), "text or generator. Put the rows into a list."),
@@ -269,6 +270,10 @@ def test_bad_tables_are_named_with_the_fix():
         ((frame, "subject"), "`labels` of task 'a' must name a column, got 'subject'. Columns: age, city, topic."),
         ((missing, "topic"), "`labels` of task 'a' must not be missing, got"),
         ((frame.assign(topic=None), "topic"), "`labels` of task 'a' must not be missing, got None"),
+        ((frame, ["topic"]), "`labels` of task 'a' must name a column, got a list. Write labels='topic'."),
+        ((frame, frame[["topic"]]), "must list one label for each example, got a table. Write frame['topic']."),
+        ((frame[["age", "age", "topic"]], "topic"), "must have columns of different names, got 'age' more than once."),
+        ((frame[["age", "topic", "topic"]], "topic"), "must have columns of different names, got 'topic' more than"),
         ((frame[["topic"]], "topic"), "`inputs` of task 'a' must have columns to learn from, got only the labels"),
         (
             (frame["age"], frame["topic"]),

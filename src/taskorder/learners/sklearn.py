@@ -188,6 +188,12 @@ class SklearnLearner(ByClass):
                 rows = rows_of(rows[np.arange(len(rows))])
             if isinstance(rows.values, np.ndarray) and rows.values.dtype.kind in "biuf":
                 return rows_of(inputs_as_floats(rows.values).reshape(len(rows), -1))
+            if rows.shown == "texts":
+                name = type(self.last).__name__
+                raise ValueError(
+                    f"`estimator` must be a Pipeline that turns texts into numbers, got {name}. "
+                    f"Write make_pipeline(HashingVectorizer(), {name}(...))."
+                )
             return rows
         key = (id(inputs), *map(id, steps))
         kept = self._kept.get(key)
@@ -195,6 +201,13 @@ class SklearnLearner(ByClass):
             values = rows[np.arange(len(rows))] if isinstance(inputs, Rows) else inputs
             for step in steps:
                 values = step.transform(values)
+                count = len(rows_of(values))
+                if count != len(rows):
+                    raise ValueError(
+                        "`estimator` must have steps that return a row for each example, "
+                        f"got {count} of {len(rows)} from {type(step).__name__}. "
+                        "Vectorizers read one column of texts: frame['text'], not frame[['text']]."
+                    )
             kept = inputs, rows_of(values)
             if len(self._kept) >= KEPT:
                 self._kept.pop(next(iter(self._kept)))

@@ -25,13 +25,17 @@ def rows_and_labels(inputs: Any, labels: Any, task: str, name: str, label_name: 
             raise ValueError(
                 f"{label_where} must be given with a function that gives rows: they tell how many there are."
             )
-        return CallRows(inputs, len(labels), where), labels
-    rows = rows_of(inputs, where)
+        labels = labels if hasattr(labels, "__len__") else list(labels)
+        rows: Rows = CallRows(inputs, len(labels), where)
+    else:
+        rows = rows_of(inputs, where)
     if not len(rows):
         raise ValueError(f"{where} must have at least one example, got none. Leave an empty task out.")
     if isinstance(labels, str | int) and isinstance(rows, TableRows | DatasetRows | ItemRows):
         return _without_column(rows, labels, where, label_where)
     if labels is not None:
+        if isinstance(rows, TableRows) and isinstance(labels, list) and len(labels) == 1 and labels[0] in rows.columns:
+            raise ValueError(f"{label_where} must name a column, got a list. Write labels={labels[0]!r}.")
         return rows, labels
     if isinstance(rows, DatasetRows):
         named = [column for column, kind in rows.source.features.items() if hasattr(kind, "int2str")]
@@ -53,6 +57,8 @@ def _without_column(
             f"{label_where} must name a column, got {column!r}.{did_you_mean(column, map(str, columns))} "
             f"Columns: {listed(list(columns))}."
         )
+    if isinstance(rows, TableRows):
+        rows.check(where)
     if isinstance(rows, DatasetRows):
         if len(columns) == 1:
             raise ValueError(f"{where} must have columns to learn from, got only the labels.")
@@ -72,6 +78,9 @@ def label_list(value: Any, where: str) -> list[Hashable]:
     """The labels as plain Python values."""
     if isinstance(value, str):
         raise ValueError(f"{where} must list one label for each example, got the text {value!r}.")
+    if hasattr(value, "columns"):
+        columns = list(value.columns)
+        raise ValueError(f"{where} must list one label for each example, got a table. Write frame[{columns[0]!r}].")
     try:
         if is_tensor(value):
             value = value.detach().cpu()

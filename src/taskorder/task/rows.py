@@ -183,9 +183,12 @@ class TableRows(Rows):
         return super().apart(other) if self.columns != other.columns else None
 
     def check(self, where: str) -> None:
-        """Refuse a table without columns."""
+        """Refuse a table without columns, and two columns of one name."""
         if not self.columns:
             raise ValueError(f"{where} must have columns to learn from, got only the labels.")
+        twice = next((column for column in self.columns if self.columns.count(column) > 1), None)
+        if twice is not None:
+            raise ValueError(f"{where} must have columns of different names, got {twice!r} more than once. Rename one.")
 
     def feed(self, total: hashlib._Hash) -> None:
         """Column by column; an index counts for nothing."""
