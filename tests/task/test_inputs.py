@@ -209,7 +209,7 @@ def test_items_that_are_dictionaries():
     task = Task("a", Records(), "label")
     assert task.rows[np.array([4, 2])].shape == (2, 3, 2, 2)
     assert task.targets.tolist() == [0, 1, 0, 1, 0, 1]
-    with pytest.raises(ValueError, match="`labels` must be a key of each item, got 'name'"):
+    with pytest.raises(ValueError, match="must have items with an entry 'name', the labels"):
         Task("a", Records(), "name")
 
 

@@ -34,7 +34,9 @@ def test_nothing_is_renamed_unless_it_is_asked_for():
 def test_numbers_and_texts_that_look_alike_are_refused():
     """One table was read with whole numbers, another with texts: they would be two classes."""
     tasks = [Task("a", X, [1, 2, 1, 2]), Task("b", X, ["1", "2"] * 2)]
-    said = "must be of one type in all tasks, got 1 in 'a' and '1' in 'b'. Bring them to one type: labels.astype(str)."
+    said = (
+        "`tasks` must have labels of one type, got 1 in 'a' and '1' in 'b'. Bring them to one type: labels.astype(str)."
+    )
     with pytest.raises(ValueError, match=re.escape(said)):
         align(tasks)
     assert align([tasks[0], Task("b", X, [1.0, 2.0, 2.0, 1.0])])[1].classes == (1, 2)

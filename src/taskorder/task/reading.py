@@ -114,7 +114,7 @@ class ItemRows(RowsOnDemand):
         try:
             return [self.source[row][place] for row in range(len(self))]
         except (KeyError, TypeError):
-            raise ValueError(f"`labels` must be a key of each item, got {self.label!r}.") from None
+            raise ValueError(f"{self.where} must have items with an entry {self.label!r}, the labels.") from None
 
 
 class DatasetRows(RowsOnDemand):

@@ -136,6 +136,6 @@ def _check_types(tasks: tuple[Task, ...]) -> None:
             before, name = seen.setdefault(str(label), (label, task.name))
             if before != label and name != task.name:
                 raise ValueError(
-                    f"`labels` must be of one type in all tasks, got {before!r} in {name!r} and {label!r} in "
+                    f"`tasks` must have labels of one type, got {before!r} in {name!r} and {label!r} in "
                     f"{task.name!r}. Bring them to one type: labels.astype(str)."
                 )
