@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -18,11 +19,11 @@ from taskorder.planning.plan import run_pilot
 from taskorder.records import Plan
 from taskorder.task import Task, align
 
-from .tickets import CUSTOMERS, HEADER, QUEUES, ticket_rows, write_tickets
+sys.path.append(str(Path(__file__).parents[2] / "examples"))
+from support_tickets import CUSTOMERS, HEADER, QUEUES, SIZES, ticket_rows, write_tickets
 
 TEXT = ("--text", "subject", "--text", "body")
 QUICK = ("--seeds", "1", "--json")
-SIZES = dict(zip(CUSTOMERS, (240, 130, 90, 160, 100, 90, 300, 80), strict=True))
 
 
 @pytest.fixture
@@ -36,8 +37,7 @@ def here(tmp_path, monkeypatch):
 @pytest.fixture
 def tickets(here):
     """The folder with the tickets of eight customers."""
-    (here / "tickets").mkdir()
-    write_tickets(here / "tickets", SIZES)
+    write_tickets(here / "tickets")
     return "tickets"
 
 

@@ -82,7 +82,8 @@ def test_a_small_pilot_is_held_against_the_verdict_and_the_fix_can_be_done():
     (caution,) = cautions(sample, table(), "order matters", tasks(counts=(500, 500, 500)))
     assert caution.text == (
         "the verdict (order matters) rests on 12 examples of 'a' and fewer than 30 of 1 more: below 30 little can be "
-        "known about an order, and about 300 are worth having. Take a larger pilot (300 examples a task)."
+        "known about an order, and about 300 are worth having. Take a larger pilot (300 examples a task), or a "
+        "larger budget."
     )
     (caution,) = cautions(sample, table(), "order matters", tasks(counts=(12, 500, 500)))
     assert caution.text.endswith("All of 'a' is in it: collect more of it, or merge it with another task.")

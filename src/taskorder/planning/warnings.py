@@ -52,7 +52,7 @@ def small_pilot(tasks: Sequence[Task], verdict: str = "", whole: Sequence[Task] 
     others = f" and fewer than {FEW} of {len(small) - 1} more" if len(small) > 1 else ""
     rests = f"the verdict ({verdict}) rests on" if verdict else "the pilot has"
     used_up = [tasks[place].name for place in small if whole and len(whole[place].targets) == counts[place]]
-    fix = f"Take a larger pilot ({ENOUGH} examples a task)."
+    fix = f"Take a larger pilot ({ENOUGH} examples a task), or a larger budget."
     if used_up:
         fix = f"All of {used_up[0]!r} is in it: collect more of it, or merge it with another task."
     return Caution(

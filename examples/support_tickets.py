@@ -1,9 +1,17 @@
-"""Support tickets of eight customers, made up: overlapping queues, and things of their own to ask about."""
+"""Write the support tickets of eight customers, one CSV file each, to plan an order for them from the shell.
+
+    python examples/support_tickets.py tickets
+    taskorder plan tickets --text subject --text body
+
+The tickets are made up, but they are as one finds them: queues overlap between customers, every customer asks about
+things of its own, one in seventeen tickets lies in any queue, and there are columns that nobody should learn from.
+"""
 
 from __future__ import annotations
 
 import csv
 import random
+import sys
 from pathlib import Path
 
 QUEUES = {
@@ -53,6 +61,8 @@ CUSTOMERS = {
     "helios": (["outage", "billing", "cancel"], ["the solar panel", "the meter", "the green tariff"]),
 }
 """What every customer is asked, and about what."""
+SIZES = dict(zip(CUSTOMERS, (240, 130, 90, 160, 100, 90, 300, 80), strict=True))
+"""Tickets of each customer."""
 OPENINGS = ["Hello,", "Hi team,", "Good morning,", "Dear support,", "", "URGENT:"]
 ENDINGS = ["Thanks.", "Kind regards", "Please help, this is the second time I write.", "", "Waiting for your answer."]
 MONTHS = ["January", "March", "May", "August", "October"]
@@ -83,12 +93,13 @@ def ticket_rows(customer: str, count: int, seed: int = 0) -> list[list[str]]:
     return rows
 
 
-def write_tickets(folder: Path, sizes: dict[str, int]) -> list[Path]:
+def write_tickets(folder: Path) -> None:
     """One CSV file for each customer."""
-    paths = []
-    for customer, count in sizes.items():
-        path = folder / f"{customer}.csv"
-        with open(path, "w", newline="", encoding="utf-8") as file:
+    folder.mkdir(exist_ok=True)
+    for customer, count in SIZES.items():
+        with open(folder / f"{customer}.csv", "w", newline="", encoding="utf-8") as file:
             csv.writer(file).writerows([HEADER, *ticket_rows(customer, count)])
-        paths.append(path)
-    return paths
+
+
+if __name__ == "__main__":
+    write_tickets(Path(sys.argv[1]))
