@@ -14,8 +14,8 @@ from taskorder.theory.law import final_score
 from taskorder.theory.random_orders import (
     SUBSET_LIMIT,
     expected_random_score,
-    grouped_orders,
     listed_errors,
+    orders_in_groups,
     sampled_errors,
     uniform_orders,
 )
@@ -157,7 +157,7 @@ def test_random_orders_that_keep_groups_are_drawn_alike():
     together = np.array([0, 1, 0, 3, 1, 0])
     drawn = uniform_orders(6, 7200, np.random.default_rng(0), together)
     counts = Counter(map(tuple, drawn.tolist()))
-    assert set(counts) == set(map(tuple, grouped_orders(together).tolist()))
+    assert set(counts) == set(map(tuple, orders_in_groups(together).tolist()))
     assert sum((count - 100) ** 2 / 100 for count in counts.values()) < 72 + 5 * math.sqrt(144)
     large = expected_random_error(chain(30, 0.5), groups=[range(10)], num_samples=40)
     assert (large.count, large.exact) == (40, False)

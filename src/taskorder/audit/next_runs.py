@@ -27,7 +27,7 @@ from taskorder.checks import positive_count, seed_number, task_names
 from taskorder.portable import PortableOrder
 
 MOST_BUDGET = 10_000
-SEED_COUNTS = range(2, 9)
+POSSIBLE_SEEDS = range(2, 9)
 USUAL_RATIO = 1.0
 """Of the variance of orders to that of the rest, where no results tell it."""
 BEST, WORST, RANDOM, REPEATED = "best by the law", "worst by the law", "random", "run before"
@@ -181,16 +181,16 @@ def next_runs(
     assumed = USUAL_RATIO if ratio is None else ratio
     options = [
         _block(num_seeds, _candidates(usable, tasks, table, retention, ran, seed), list(usable), ran, budget)
-        for num_seeds in SEED_COUNTS
+        for num_seeds in POSSIBLE_SEEDS
     ]
     # two or three orders say little of orders in general, however many seeds they have
     fewest = min(4, max(len(orders) for orders, _ in options))
     powers = [
         power_of_orders(len(orders), num, assumed) if len(orders) >= fewest else 0.0
-        for num, (orders, _) in zip(SEED_COUNTS, options, strict=True)
+        for num, (orders, _) in zip(POSSIBLE_SEEDS, options, strict=True)
     ]
     choice = int(np.argmax(np.round(powers, 3)))
-    num_seeds = SEED_COUNTS[choice]
+    num_seeds = POSSIBLE_SEEDS[choice]
     orders, runs = options[choice]
     if len(orders) < 2 or not runs:
         least = 4 * max(1, len(usable))

@@ -25,7 +25,7 @@ SWAP_BUDGET = 3_000_000_000
 """Terms of swap sums to spend above the exact size when no clock ends the search: some seconds."""
 SWAP_CHUNK = 100_000_000
 TIE = 1e-12
-MOST_LISTED, MOST_TERMS = 40_320, 20_000_000
+LISTED_ORDERS, MOST_TERMS = 40_320, 20_000_000
 """Orders of groups that are listed, as many as of eight tasks, and terms of their sums at once."""
 
 
@@ -120,7 +120,7 @@ def _in_groups(
         pairs = [np.einsum("ij,bij->b", flow, S[part[:, :, None], part[:, None, :]]) / 2 for part in parts]
         return np.asarray(np.concatenate(pairs) + linear[np.arange(len(S)), orders].sum(axis=1))
 
-    if count_orders(together) <= MOST_LISTED:
+    if count_orders(together) <= LISTED_ORDERS:
         orders = grouped_orders(together, precedes)
         values = costs(orders)
         return orders[int(np.argmax(values <= values.min() + tie))], True

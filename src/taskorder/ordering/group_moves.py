@@ -20,7 +20,7 @@ KICKS = 600
 """Random changes that are followed by a new search, divided by the number of visits."""
 MOST_KICKED = 6
 """Groups or visits that a random change moves, at least two."""
-NUMBERS = 40_000_000
+MOST_PRODUCTS = 40_000_000
 """Most multiplications that one move is worth: of very long orders only some positions are tried."""
 
 
@@ -71,7 +71,7 @@ class GroupMoves:
                 piece = order[np.isin(order, piece)]  # as it stands after the moves before
                 rest = order[~np.isin(order, piece)]
                 positions = self.positions(rest, piece)
-                positions = positions[:: max(1, len(positions) * len(order) ** 2 // NUMBERS)]
+                positions = positions[:: max(1, len(positions) * len(order) ** 2 // MOST_PRODUCTS)]
                 costs = self.inserted(rest, piece, positions)
                 at = int(costs.argmin())
                 if costs[at] < cost - WORTH * max(1.0, abs(cost)):

@@ -14,13 +14,9 @@ import numpy as np
 
 from taskorder.checks import Floats, Ints
 from taskorder.ordering.clock import Clock
-from taskorder.ordering.group_moves import GroupMoves
+from taskorder.ordering.group_moves import KICKS, WORTH, GroupMoves
 from taskorder.ordering.law_problem import LawProblem
 
-WORTH = 1e-12
-"""A move must gain more than this share of the value: less is rounding."""
-KICKS = 600
-"""Random changes that are followed by a new search, divided by the number of visits."""
 KICKED = 3
 """Visits that a random change moves."""
 

@@ -9,11 +9,9 @@ from __future__ import annotations
 import numpy as np
 
 from taskorder.checks import Bools, Floats, Ints
-from taskorder.ordering.groups import ascending
+from taskorder.ordering.groups import DECIMALS, ascending
 from taskorder.ordering.law_problem import LawProblem
 from taskorder.ordering.problem import Problem
-
-DECIMALS = 12
 
 
 def typicality(similarity: Floats) -> Floats:

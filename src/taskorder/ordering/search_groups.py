@@ -21,7 +21,7 @@ from taskorder.ordering.search import search
 
 MAX_HELD = 500
 """Most visits for which annealing with the groups held pays."""
-MOVES, HOT = 20, 0.1
+VISIT_MOVES, HOT = 20, 0.1
 """Moves a visit of that annealing, and its first temperature, for each of the visits."""
 
 
@@ -46,7 +46,7 @@ def search_order(problem: Problem, *, seed: int, clock: Clock, bound: float = -n
 
         every = np.arange(problem.size)
         walker = Walker(problem.holding(order), order, random, clock)
-        walker.cycle(every, MOVES, HOT / problem.size)
+        walker.cycle(every, VISIT_MOVES, HOT / problem.size)
         return walker.state.order if problem.error(walker.state.order) < problem.error(order) else order
 
     moves = GroupMoves(problem.precedes, problem.together, problem.errors)

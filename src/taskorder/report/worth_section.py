@@ -15,7 +15,7 @@ from taskorder.report.plan_sections import TIP
 from taskorder.report.text import number, percent
 
 TOP_PAIRS = 8
-MOST_PRICES = 20
+PRICES_SAID = 20
 """Constraints whose price is said."""
 PAIR = 32
 """Characters that a name in a pair may have."""
@@ -31,8 +31,8 @@ def worth(numbers: PlanNumbers, table: TaskTable, around: Surroundings, names: N
     prices = around.comparison.prices
     if not prices:
         return section
-    said = "; ".join(price.said(numbers.plan.objective) for price in prices[:MOST_PRICES])
-    more = f"; and {len(prices) - MOST_PRICES} more" if len(prices) > MOST_PRICES else ""
+    said = "; ".join(price.said(numbers.plan.objective) for price in prices[:PRICES_SAID])
+    more = f"; and {len(prices) - PRICES_SAID} more" if len(prices) > MOST_SAID else ""
     content = html("<p>Each constraint by itself, all others kept: {}.</p>", said + more)
     return replace(section, content=content)
 

@@ -96,7 +96,7 @@ def expected_random_error(
     samples, rng = positive_count(num_samples, "num_samples"), np.random.default_rng(seed_number(seed))
     w, d = task_weights(weights, len(S)), checked_retention(retention, len(S))
     together = Constraints.of(len(S), groups=groups).together
-    listed = None if together is None else grouped_orders(together)
+    listed = None if together is None else orders_in_groups(together)
     if (d < 1).any():
         no_output(output)
         if together is not None:
@@ -166,7 +166,7 @@ def expected_random_score(
     w = w / w.sum()
     together = Constraints.of(len(S), groups=groups).together
     if together is not None:
-        listed = grouped_orders(together)
+        listed = orders_in_groups(together)
         drawn = uniform_orders(len(S), samples, rng, together) if listed is None else listed
         return _statistics(knowledge_after(S, drawn, d, s) @ w, listed is not None)
     if len(S) > SUBSET_LIMIT:
@@ -181,10 +181,10 @@ def _statistics(values: Floats, exact: bool) -> RandomOrders:
     return RandomOrders(float(values.mean()), std, sem, len(values), exact)
 
 
-def grouped_orders(together: Ints) -> Ints | None:
+def orders_in_groups(together: Ints) -> Ints | None:
     """(b, P) every order that keeps groups together, as `Constraints.together` gives them; None for too many.
 
-    >>> grouped_orders(np.array([0, 0, 2])).tolist()
+    >>> orders_in_groups(np.array([0, 0, 2])).tolist()
     [[0, 1, 2], [2, 0, 1], [1, 0, 2], [2, 1, 0]]
     """
     groups = [np.flatnonzero(together == head).tolist() for head in np.unique(together)]
