@@ -32,7 +32,7 @@ def worth(numbers: PlanNumbers, table: TaskTable, around: Surroundings, names: N
     if not prices:
         return section
     said = "; ".join(price.said(numbers.plan.objective) for price in prices[:PRICES_SAID])
-    more = f"; and {len(prices) - PRICES_SAID} more" if len(prices) > MOST_SAID else ""
+    more = f"; and {len(prices) - PRICES_SAID} more" if len(prices) > PRICES_SAID else ""
     content = html("<p>Each constraint by itself, all others kept: {}.</p>", said + more)
     return replace(section, content=content)
 
