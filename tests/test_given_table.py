@@ -84,6 +84,28 @@ def test_odd_frames_are_refused(change, message):
         solve(frame)
 
 
+def test_frames_of_other_things_are_refused():
+    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    for frame, message in (
+        (pd.DataFrame({"a": pd.to_datetime(["2020-01-01"])}), "must hold numbers, got '2020-01-01"),
+        (pd.DataFrame(), "got 0 x 0"),
+        (pl.LazyFrame({"a": [1.0]}), "got a LazyFrame. Call its collect() first."),
+        (pd.Series([1.0]), "must be a square P x P matrix, got 1."),
+    ):
+        with pytest.raises(ValueError, match=re.escape(message)):
+            solve(frame)
+
+
+def test_missing_cells_of_frames():
+    pd, pl = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    note = "the missing cell ants-bees is taken from bees-ants: a similarity is symmetric"
+    columns = {"ants": [1.0, 0.5], "bees": [None, 1.0]}
+    for frame in (pl.DataFrame(columns), pd.DataFrame(columns), pd.DataFrame(columns, dtype="Float64")):
+        plan = solve(frame)
+        assert note in plan.notes
+        assert plan.similarity_digest == solve([[1, 0.5], [0.5, 1]]).similarity_digest
+
+
 def test_names_beside_a_frame_must_be_its_own():
     pd = pytest.importorskip("pandas")
     frame = pd.DataFrame(TRANSFER, NAMES, NAMES)

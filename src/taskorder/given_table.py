@@ -40,7 +40,9 @@ def given_table(table: Any, label: str = "table") -> GivenTable:
     >>> given_table([[1, None], [0.5, 1]]).values.tolist()
     [[1.0, nan], [0.5, 1.0]]
     """
-    if hasattr(table, "columns") and hasattr(table, "to_numpy"):
+    if hasattr(table, "collect"):
+        raise BadArgument(f"`{label}` must hold its numbers, got a {type(table).__name__}. Call its collect() first.")
+    if hasattr(table, "to_numpy") and hasattr(table, "columns"):
         return _from_frame(table, label)
     return GivenTable(checks.square_matrix(table, label, missing=True))
 
@@ -192,7 +194,7 @@ def agreed_axes(
 
 def _numbers(cells: Any, label: str) -> Floats:
     """Cells of any kind as floats."""
-    values = None if cells.dtype.kind in "SUO" else checks.numbers(cells)
+    values = checks.numbers(cells) if cells.dtype.kind in "fiub" else None
     if values is not None:
         return values
     values = np.empty(cells.shape)
