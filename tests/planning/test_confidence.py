@@ -47,6 +47,13 @@ def test_identical_real_tasks_may_come_in_any_order():
     assert plan(tasks, learner(), pilot=1.0, seeds=4, draws=60).confidence.verdict == FINE
 
 
+def test_no_interval_of_an_accuracy_leaves_0_to_1(monkeypatch):
+    monkeypatch.setattr(confidence, "UNSEEN_MEAN", 3.0)
+    x, y = turned(0.0, 0, count=100)
+    prediction = plan([Task(name, x, y) for name in "AB"], learner(), pilot=1.0, seeds=1, draws=40).prediction
+    assert (prediction.low, prediction.high) == (0.0, 1.0)
+
+
 def test_pure_noise_is_too_noisy_to_say():
     sure = plan(names(), retaining(np.eye(5), 0.1, noise=0.3), seeds=4, draws=60).confidence
     assert sure.verdict == NOISY

@@ -133,10 +133,11 @@ def predicted(pilot: Pilot, order: Order, constraints: Constraints, *, draws: in
         means.append(resampled @ law.weights + float(scale @ law.weights) * UNSEEN_MEAN * rng.normal())
     values = law.outcomes(row)[0]
     ends = np.quantile(tasks, [0.05, 0.95], axis=0) if draws else np.stack([values, values])
-    low, high = np.quantile(means, [0.05, 0.95]).tolist() if draws else (None, None)
+    whole = np.quantile(means, [0.05, 0.95]) if draws else None
     others = law.outcome(compared_orders(constraints, rng))
     if law.guess is not None:
-        ends = np.clip(ends, 0.0, 1.0)
+        ends, whole = np.clip(ends, 0.0, 1.0), None if whole is None else np.clip(whole, 0.0, 1.0)
+    low, high = (None, None) if whole is None else whole.tolist()
     return Prediction(
         unit="knowledge" if law.guess is None else "accuracy",
         mean=float(values @ law.weights),
