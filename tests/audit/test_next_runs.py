@@ -27,41 +27,41 @@ def results(num_orders, num_seeds, missing=(), common_seeds=True, names=NAMES):
     return Results(tuple(orders), tuple(map(str, range(num_seeds))), ("x",), ("x",), accuracy, (), True, common_seeds)
 
 
-def block(found, methods=None, before=()):
+def block(upcoming, methods=None, before=()):
     """All cells after the runs, and whether they are complete."""
     ran = {(method, order, seed) for method, order, seed in before}
-    ran |= {(run.method, run.order, run.seed) for run in found.runs}
-    orders = {run.order for run in found.runs}
-    seeds = {run.seed for run in found.runs} | {seed for _, order, seed in ran if order in orders}
+    ran |= {(run.method, run.order, run.seed) for run in upcoming.runs}
+    orders = {run.order for run in upcoming.runs}
+    seeds = {run.seed for run in upcoming.runs} | {seed for _, order, seed in ran if order in orders}
     return all((method, order, seed) in ran for method in methods or [""] for order in orders for seed in seeds)
 
 
 @pytest.mark.parametrize("budget", [4, 8, 13, 24, 60])
 def test_orders_and_seeds_cross(budget):
-    found = next_runs(budget, names=NAMES)
-    assert len(found.runs) <= budget
-    assert len(found.runs) == found.num_orders * found.num_seeds
-    assert block(found)
-    assert len({planned.order for planned in found.orders}) == found.num_orders
-    assert all(sorted(planned.order) == sorted(NAMES) for planned in found.orders)
-    assert found.num_orders >= min(4, budget // 2)
-    assert found == next_runs(budget, names=NAMES)
-    assert found.orders != next_runs(budget, names=NAMES, seed=1).orders
+    upcoming = next_runs(budget, names=NAMES)
+    assert len(upcoming.runs) <= budget
+    assert len(upcoming.runs) == upcoming.num_orders * upcoming.num_seeds
+    assert block(upcoming)
+    assert len({planned.order for planned in upcoming.orders}) == upcoming.num_orders
+    assert all(sorted(planned.order) == sorted(NAMES) for planned in upcoming.orders)
+    assert upcoming.num_orders >= min(4, budget // 2)
+    assert upcoming == next_runs(budget, names=NAMES)
+    assert upcoming.orders != next_runs(budget, names=NAMES, seed=1).orders
 
 
 def test_extremes_by_the_law_come_first():
-    found = next_runs(16, table=TABLE, names=NAMES, retention=0.1)
-    assert [planned.why for planned in found.orders[:3]] == ["best by the law", "worst by the law", "random"]
-    for planned, rule in zip(found.orders, ("optimal", "worst"), strict=False):
+    upcoming = next_runs(16, table=TABLE, names=NAMES, retention=0.1)
+    assert [planned.why for planned in upcoming.orders[:3]] == ["best by the law", "worst by the law", "random"]
+    for planned, rule in zip(upcoming.orders, ("optimal", "worst"), strict=False):
         assert planned.order == solve(TABLE, rule, names=NAMES, retention=0.1).named_order
 
 
 def test_what_was_run_counts():
     before = results(6, 1)
-    found = next_runs(6, before)
-    assert {planned.why for planned in found.orders} == {"run before"}
-    assert (found.num_orders, found.num_seeds, len(found.runs)) == (6, 2, 6)
-    assert {run.seed for run in found.runs} == {"1"}
+    upcoming = next_runs(6, before)
+    assert {planned.why for planned in upcoming.orders} == {"run before"}
+    assert (upcoming.num_orders, upcoming.num_seeds, len(upcoming.runs)) == (6, 2, 6)
+    assert {run.seed for run in upcoming.runs} == {"1"}
     hole = next_runs(1, results(4, 3, missing=[(2, 1)]))
     assert [(run.order, run.seed) for run in hole.runs] == [(results(4, 1).orders[2], "1")]
     assert hole.measured
@@ -72,11 +72,11 @@ def test_what_was_run_counts():
 
 def test_every_method_gets_the_same_runs():
     methods = {"a": results(4, 2), "b": results(4, 1)}
-    found = next_runs(10, methods)
-    before = [(method, order, seed) for method, one in methods.items() for order in one.orders for seed in one.seeds]
-    assert block(found, methods, before)
-    assert len(found.runs) <= 10
-    assert {run.method for run in found.runs[:2]} == {"b"}
+    upcoming = next_runs(10, methods)
+    before = [(method, order, seed) for method, done in methods.items() for order in done.orders for seed in done.seeds]
+    assert block(upcoming, methods, before)
+    assert len(upcoming.runs) <= 10
+    assert {run.method for run in upcoming.runs[:2]} == {"b"}
 
 
 def test_tables_and_results_have_the_same_tasks():
@@ -92,9 +92,9 @@ def test_tables_and_results_have_the_same_tasks():
 
 
 def test_all_orders_of_few_tasks_are_enough():
-    found = next_runs(500, names=["a", "b", "c"])
-    assert found.num_orders == 6
-    assert found.num_seeds == 8
+    upcoming = next_runs(500, names=["a", "b", "c"])
+    assert upcoming.num_orders == 6
+    assert upcoming.num_seeds == 8
 
 
 def test_power_is_that_of_simulations():
@@ -111,11 +111,11 @@ def test_power_is_that_of_simulations():
 
 
 def test_orders_are_ready_for_order_json():
-    found = next_runs(16, table=TABLE, names=NAMES)
-    portable = found.portable()
-    assert [order.named_order for order in portable] == list(found.named_orders)
+    upcoming = next_runs(16, table=TABLE, names=NAMES)
+    portable = upcoming.portable()
+    assert [order.named_order for order in portable] == list(upcoming.named_orders)
     assert json.loads(portable[0].to_json())["rule"] == "best by the law"
-    assert typed(NextRuns, json.loads(found.to_json())) == found
+    assert typed(NextRuns, json.loads(upcoming.to_json())) == upcoming
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def test_leave_one_out_residuals_are_those_of_refits():
     for features in FEATURES:
         ridge = module._Ridge.of(WAYS, features)
         penalty = 0.3
-        found = ridge.residuals(values[:, None], penalty)[:, 0]
+        residuals = ridge.residuals(values[:, None], penalty)[:, 0]
         table = feature_table(WAYS, features)
         weight = penalty * (ridge.singular**2).mean()
         for left_out in (0, 7):
@@ -93,7 +93,7 @@ def test_leave_one_out_residuals_are_those_of_refits():
             shrink[0, 0] = 0
             # the penalty is on effects around the mean of all orders, so that an intercept takes no part
             fit = np.linalg.solve(x.T @ x + shrink, x.T @ y)
-            assert values[left_out] - fit[0] - table[left_out] @ fit[1:] == pytest.approx(found[left_out])
+            assert values[left_out] - fit[0] - table[left_out] @ fit[1:] == pytest.approx(residuals[left_out])
         effects = ridge.effects(values, penalty, 4)
         x = np.hstack([np.ones((24, 1)), table])
         shrink = weight * np.eye(x.shape[1])
@@ -114,10 +114,10 @@ def test_the_best_order_is_that_of_enumeration(features):
 def test_many_tasks_are_climbed():
     rng = np.random.default_rng(5)
     effects = Effects(0.0, rng.standard_normal((10, 10)), rng.standard_normal((10, 10)))
-    found = highest_order(effects, [rng.permutation(10).tolist() for _ in range(5)])
-    assert sorted(found) == list(range(10))
+    order = highest_order(effects, [rng.permutation(10).tolist() for _ in range(5)])
+    assert sorted(order) == list(range(10))
     random = effects.expected(np.array([rng.permutation(10) for _ in range(20_000)]))
-    assert effects.expected(np.array([found]))[0] > random.max()
+    assert effects.expected(np.array([order]))[0] > random.max()
 
 
 def test_the_audit_says_what_can_be_told():

@@ -90,9 +90,9 @@ def test_one_file_with_a_column_of_tasks_is_the_same_as_a_file_a_task(tickets, c
     names = ("borealis", "edukate", "finlink")
     rows = [[name, *row] for name in names for row in ticket_rows(name, SIZES[name])]
     write("all.csv", ["customer", *HEADER], rows)
-    one = planned(capsys, "all.csv", "--column", "customer", *TEXT, *QUICK, "--folder", "one")
+    column = planned(capsys, "all.csv", "--column", "customer", *TEXT, *QUICK, "--folder", "one")
     files = planned(capsys, *(f"tickets/{name}.csv" for name in names), *TEXT, *QUICK, "--folder", "files")
-    assert (one.names, one.order, one.score) == (files.names, files.order, files.score)
+    assert (column.names, column.order, column.score) == (files.names, files.order, files.score)
 
 
 @pytest.mark.parametrize("ending", [".tsv", ".jsonl", ".parquet"])
@@ -116,8 +116,8 @@ def test_other_kinds_of_tables_hold_the_same_tickets(ending, here, capsys):
             parquet.write_table(pyarrow.table(columns, names=HEADER), f"{name}.parquet")
     words = (*TEXT, *QUICK, "--label", "queue")
     wanted = planned(capsys, *(f"{name}.csv" for name in names), *words, "--folder", "csv")
-    found = planned(capsys, *(f"{name}{ending}" for name in names), *words, "--folder", "other")
-    assert (found.names, found.order, found.score) == (wanted.names, wanted.order, wanted.score)
+    again = planned(capsys, *(f"{name}{ending}" for name in names), *words, "--folder", "other")
+    assert (again.names, again.order, again.score) == (wanted.names, wanted.order, wanted.score)
 
 
 def outputs(capsys, *words):

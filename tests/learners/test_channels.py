@@ -79,9 +79,9 @@ def test_a_data_set_of_photos_and_a_cnn_end_in_a_plan():
             torch.nn.Conv2d(3, 4, 3), torch.nn.ReLU(), torch.nn.Flatten(), torch.nn.Linear(64, 4)
         )
 
-    found = plan(tasks, TorchLearner(wide, epochs=2, batch_size=8), pilot=20, seeds=1, draws=10)
-    assert sorted(found.named_order) == sorted(made)
+    chosen = plan(tasks, TorchLearner(wide, epochs=2, batch_size=8), pilot=20, seeds=1, draws=10)
+    assert sorted(chosen.named_order) == sorted(made)
     assert all(photos.read <= 22 for photos in made.values())
-    assert "mean accuracy at the end" in found.summary()
+    assert "mean accuracy at the end" in chosen.summary()
     with pytest.raises(ValueError, match="an output for each of the 4 classes of all tasks, got 2"):
         plan(tasks, TorchLearner(network), pilot=20)

@@ -55,20 +55,20 @@ def slopes(count=3, regression=True):
 
 
 def test_customers_with_overlapping_topics_end_in_a_plan_and_a_report(tmp_path):
-    found = run_pilot(customers(), text_learner(), pilot=40, seeds=1, draws=20)
-    assert found.sample[0].classes == ("access", "billing", "fraud", "praise")
-    assert found.measured.guess.tolist() == [0.25] * 3  # guessing is among all outputs
-    known = found.measured.accuracy[0]
-    row = {sequence: known[k] for k, sequence in enumerate(found.measured.sequences)}
+    result = run_pilot(customers(), text_learner(), pilot=40, seeds=1, draws=20)
+    assert result.sample[0].classes == ("access", "billing", "fraud", "praise")
+    assert result.measured.guess.tolist() == [0.25] * 3  # guessing is among all outputs
+    known = result.measured.accuracy[0]
+    row = {sequence: known[k] for k, sequence in enumerate(result.measured.sequences)}
     assert row[(0,)][0] > 0.9
     # what customer 0 calls billing is billing to customer 1, whose other topic customer 0 has never seen
-    share = (found.sample[1].labels == "billing").mean()
+    share = (result.sample[1].labels == "billing").mean()
     assert row[(0,)][1] == pytest.approx(share, abs=0.05)
-    assert any("4 outputs, 3 of them for classes of two tasks or more" in note for note in found.plan.notes)
-    assert sorted(found.plan.named_order) == ["customer 0", "customer 1", "customer 2"]
-    found.plan.report(tmp_path / "plan.html")
+    assert any("4 outputs, 3 of them for classes of two tasks or more" in note for note in result.plan.notes)
+    assert sorted(result.plan.named_order) == ["customer 0", "customer 1", "customer 2"]
+    result.plan.report(tmp_path / "plan.html")
     assert "customer 2" in (tmp_path / "plan.html").read_text()
-    assert "accuracy at the end" in found.plan.summary()
+    assert "accuracy at the end" in result.plan.summary()
 
 
 def test_labels_are_one_class_where_they_are_equal_and_nowhere_else():
@@ -93,9 +93,9 @@ def test_mixed_columns_go_through_the_steps_of_a_pipeline():
         (StandardScaler(), ["age"]), (OneHotEncoder(), ["city"]), (HashingVectorizer(n_features=16), "note")
     ).fit(tasks[0].inputs)
     learner = SklearnLearner(make_pipeline(columns, SGDClassifier(loss="log_loss")), epochs=10)
-    found = run_pilot(tasks, learner, pilot=1.0, seeds=1, draws=10)
-    assert np.diagonal(found.transfer.accuracy[0]).min() > 0.8
-    assert len(found.plan.order) == 3
+    result = run_pilot(tasks, learner, pilot=1.0, seeds=1, draws=10)
+    assert np.diagonal(result.transfer.accuracy[0]).min() > 0.8
+    assert len(result.plan.order) == 3
 
 
 @pytest.mark.parametrize("package", ["pandas", "polars"])
@@ -160,11 +160,11 @@ def test_numbers_are_predicted_and_the_variance_is_chance(tmp_path):
     tasks = slopes()
     learner = SklearnLearner(SGDRegressor(), epochs=9)
     model = learner.fit(learner.make(0), tasks[0])
-    found = score(learner, model, tasks[1])
+    measured = score(learner, model, tasks[1])
     targets = tasks[1].targets
-    assert found.chance == pytest.approx(targets.var())
-    assert found.loss == pytest.approx(((model.estimator.predict(tasks[1].inputs) - targets) ** 2).mean())
-    assert found.accuracy is learner.accuracy(model, tasks[1]) is None
+    assert measured.chance == pytest.approx(targets.var())
+    assert measured.loss == pytest.approx(((model.estimator.predict(tasks[1].inputs) - targets) ** 2).mean())
+    assert measured.accuracy is learner.accuracy(model, tasks[1]) is None
     result = run_pilot(tasks, learner, pilot=0.5, seeds=2, draws=20, store=tmp_path / "fits.sqlite")
     assert result.plan.prediction.unit == "knowledge"
     assert result.plan.confidence.unit == "score"
@@ -214,11 +214,11 @@ class Counting:
 
 def test_tasks_without_labels_are_planned_by_their_losses(tmp_path):
     tasks = [Task(topic, mail([topic])[0]) for topic in ("billing", "fraud", "praise")]
-    found = run_pilot(tasks, Counting(), pilot=20, seeds=2, draws=20)
-    assert found.measured.chance[0, 0, 0] == pytest.approx(np.log(50))
-    assert len(found.sample[0].inputs) == 20
-    assert found.plan.prediction.unit == "knowledge"
-    found.plan.report(tmp_path / "plan.html")
+    result = run_pilot(tasks, Counting(), pilot=20, seeds=2, draws=20)
+    assert result.measured.chance[0, 0, 0] == pytest.approx(np.log(50))
+    assert len(result.sample[0].inputs) == 20
+    assert result.plan.prediction.unit == "knowledge"
+    result.plan.report(tmp_path / "plan.html")
     with pytest.raises(LearnerError, match=r"must have labels for this learner, got none for 'billing'\. Write Task"):
         plan(tasks, text_learner(), pilot=20)
 
@@ -264,8 +264,8 @@ def test_a_module_predicts_numbers():
 
     task = slopes(1)[0]
     learner = TorchLearner(lambda: torch.nn.Linear(4, 1), lambda weights: torch.optim.SGD(weights, lr=0.1))
-    found = score(learner, learner.fit(learner.make(0), task), task)
-    assert found.loss < 0.1 * found.chance
+    measured = score(learner, learner.fit(learner.make(0), task), task)
+    assert measured.loss < 0.1 * measured.chance
     wide = TorchLearner(lambda: torch.nn.Linear(4, 3))
     with pytest.raises(ValueError, match=r"one output where labels are numbers, got shape \(32, 3\)"):
         wide.fit(wide.make(0), task)

@@ -39,9 +39,9 @@ def test_a_fitted_estimator():
     before = pickle.dumps(mine)
     model = adopted(learner, mine, first.classes)
     assert score(learner, model, first).accuracy == mine.score(first.inputs, first.labels) > 0.9
-    found = planned(learner, mine)
-    assert found.options["from_model"]
-    assert sorted(found.named_order) == ["t1", "t2"]
+    chosen = planned(learner, mine)
+    assert chosen.options["from_model"]
+    assert sorted(chosen.named_order) == ["t1", "t2"]
     assert pickle.dumps(mine) == before
     learner.fit(model, turned()[1])  # goes on, and not in place
     assert pickle.dumps(mine) == before
@@ -84,8 +84,8 @@ def test_estimators_of_other_kinds():
     for estimator in (RandomForestClassifier(5), Perceptron(), make_pipeline(StandardScaler(), Perceptron())):
         mine = estimator.fit(first.inputs, first.labels)
         before = pickle.dumps(mine)
-        found = score(learner, adopted(learner, mine, first.classes), first)
-        assert found.accuracy == mine.score(first.inputs, first.labels)
+        measured = score(learner, adopted(learner, mine, first.classes), first)
+        assert measured.accuracy == mine.score(first.inputs, first.labels)
         assert pickle.dumps(mine) == before
     x = np.random.default_rng(0).normal(size=(50, 2))
     line = Task("line", x, x[:, 0], regression=True)
@@ -113,18 +113,18 @@ def test_a_model_of_other_classes_is_refused():
     """Its first output would have been taken for the first of all classes."""
     _, learner = sklearn_parts()
     x = np.random.default_rng(0).normal(size=(40, 2))
-    one = Task("one", x, np.where(x[:, 0] > 0, "billing", "fraud"))
+    learned = Task("one", x, np.where(x[:, 0] > 0, "billing", "fraud"))
     other = Task("other", x, np.where(x[:, 1] > 0, "access", "billing"))
-    model = learner.fit(learner.make(0), one)
+    model = learner.fit(learner.make(0), learned)
     said = r"with the classes of all tasks \('access', 'billing', 'fraud'\), got 'billing', 'fraud'\. Align them before"
     with pytest.raises(ValueError, match=said):
-        plan([one, other], learner, pilot=1.0, seeds=1, draws=0, learned=["one"], model=model)
+        plan([learned, other], learner, pilot=1.0, seeds=1, draws=0, learned=["one"], model=model)
     fits = []
     with pytest.raises(ValueError, match=said):  # before anything is learned
-        plan([one, other], learner, learned=["one"], model=model, report=lambda *now: fits.append(now))
+        plan([learned, other], learner, learned=["one"], model=model, report=lambda *now: fits.append(now))
     assert fits == []
-    model = learner.fit(learner.make(0), align([one, other])[0])
-    assert plan([one, other], learner, pilot=1.0, seeds=1, draws=0, learned=["one"], model=model).order == (1,)
+    model = learner.fit(learner.make(0), align([learned, other])[0])
+    assert plan([learned, other], learner, pilot=1.0, seeds=1, draws=0, learned=["one"], model=model).order == (1,)
 
 
 def test_learning_may_start_from_a_fitted_estimator():
@@ -216,7 +216,7 @@ def test_names_of_what_a_black_box_has_learned():
     learner = CallableLearner(lambda learned, test, seed: 0.5 ** learned.count(test), chance=1.0, name="pupil")
     tasks = [Task(name) for name in "abc"]
     for model in (["a"], ("a",), learner.fit(learner.make(0), tasks[0])):
-        found = plan(tasks, learner, seeds=1, draws=0, learned=["a"], model=model)
-        assert sorted(found.named_order) == ["b", "c"]
+        chosen = plan(tasks, learner, seeds=1, draws=0, learned=["a"], model=model)
+        assert sorted(chosen.named_order) == ["b", "c"]
     with pytest.raises(ValueError, match="`model` must be the names of the tasks that were learned, in order, got 3"):
         plan(tasks, learner, seeds=1, draws=0, learned=["a"], model=3)

@@ -34,7 +34,7 @@ WITHOUT = {
 def test_prices_are_those_of_enumeration(seed, retention):
     C, weights = correlation(6, seed), np.random.default_rng(seed).uniform(0.5, 2.0, 6)
     table = C if retention == 1 else np.random.default_rng(seed).uniform(0, 1, (6, 6))
-    found = compare(table, retention=retention, weights=weights, kind=None if retention == 1 else "transfer",
+    priced = compare(table, retention=retention, weights=weights, kind=None if retention == 1 else "transfer",
                     retentions=(), num_random=10, **ASKED).prices  # fmt: skip
 
     def best(options):
@@ -43,8 +43,8 @@ def test_prices_are_those_of_enumeration(seed, retention):
         return pick(value(table, order, retention=retention, weights=weights) for order in orders)
 
     truth = best(ASKED)
-    assert [price.constraint for price in found] == list(WITHOUT)
-    for price in found:
+    assert [price.constraint for price in priced] == list(WITHOUT)
+    for price in priced:
         expected = abs(best({**ASKED, **WITHOUT[price.constraint]}) - truth)
         assert price.proven
         assert price.value == pytest.approx(expected, abs=1e-8)

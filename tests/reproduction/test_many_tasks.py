@@ -111,13 +111,13 @@ def made_up(gain):
 def test_verdicts_turn_with_the_gain():
     good, bad = (figure(SMALL, made_up(gain)) for gain in (6.0, -6.0))
     pairs = [
-        (one.verdict, other.verdict)
-        for one, other in zip(good.claims, bad.claims, strict=True)
-        if one.claim.startswith("The law's order")
+        (better.verdict, other.verdict)
+        for better, other in zip(good.claims, bad.claims, strict=True)
+        if better.claim.startswith("The law's order")
     ]
     assert len(pairs) == 14
     assert set(pairs) == {("reproduced", "not reproduced")}
-    bounds = [one for one in good.claims if one.claim.endswith(f" points; {BOUNDED}")]
+    bounds = [bound for bound in good.claims if bound.claim.endswith(f" points; {BOUNDED}")]
     assert len(bounds) == len(LEAST_EARNED)
     assert {claim.verdict for claim in bounds} == {"reproduced"}
     (kept,) = [claim for claim in good.claims if "keeps less" in claim.claim and claim.claim.endswith(BOUNDED)]
