@@ -214,6 +214,7 @@ SPECS = [
     (["a.csv", "sub/a.csv"], TaskSpec(), "got 'a' more than once"),
     (["c.npz"], TaskSpec(text=("note",)), "`text` must come with a table (CSV, TSV, JSON lines or Parquet), got"),
     (["digits"], TaskSpec(target=REGRESSION), "`target` must come with a table"),
+    (["nowhere"], TaskSpec(text=("note",)), "`name_or_path` must be one of digits, fashion-mnist"),
     (["n.csv"], TaskSpec(), "`column` must name the column that tells tasks apart, got none for"),
 ]
 

@@ -167,8 +167,9 @@ def _check_several(files: Sequence[str | Path], spec: TaskSpec) -> None:
 
 def _refuse_columns(spec: TaskSpec, files: Sequence[str | Path]) -> None:
     """Options about columns need a table."""
+    known = files[0] in SOURCES or Path(files[0]).exists()  # who loads it says that it is nowhere
     for name in ("column", "text", "label", "target"):
-        if getattr(spec, name):
+        if known and getattr(spec, name):
             raise BadArgument(f"`{name}` must come with a table (CSV, TSV, JSON lines or Parquet), got {files[0]}.")
 
 
