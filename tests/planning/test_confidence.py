@@ -26,11 +26,11 @@ def test_what_the_pilot_cannot_see_of_the_real_run_makes_less_sure(monkeypatch):
     box = retaining(random_table(5), 0.1, noise=0.02)
     wide = plan(names(), box, seeds=4, draws=60).confidence
     monkeypatch.setattr(confidence, "UNSEEN", 0.0)
-    halves = plan(names(), box, seeds=4, draws=60).confidence
-    assert 0 < halves.gain_low <= halves.gain <= halves.gain_high
-    assert halves.beats_random > wide.beats_random
-    assert halves.num_as_good < wide.num_as_good
-    assert wide.gain_low < halves.gain_low < halves.gain_high < wide.gain_high
+    seen = plan(names(), box, seeds=4, draws=60).confidence
+    assert 0 < seen.gain_low <= seen.gain <= seen.gain_high
+    assert seen.beats_random > wide.beats_random
+    assert seen.num_as_good < wide.num_as_good
+    assert wide.gain_low < seen.gain_low < seen.gain_high < wide.gain_high
 
 
 def test_identical_tasks_may_come_in_any_order():
@@ -48,7 +48,7 @@ def test_identical_real_tasks_may_come_in_any_order():
 
 
 def test_no_interval_of_an_accuracy_leaves_0_to_1(monkeypatch):
-    monkeypatch.setattr(confidence, "UNSEEN_MEAN", 3.0)
+    monkeypatch.setattr(confidence, "unseen", lambda law: 3.0)
     x, y = turned(0.0, 0, count=100)
     prediction = plan([Task(name, x, y) for name in "AB"], learner(), pilot=1.0, seeds=1, draws=40).prediction
     assert (prediction.low, prediction.high) == (0.0, 1.0)

@@ -1,14 +1,17 @@
-"""How sure a plan from a pilot is: the choice is made again, and predicted again, on parts of the pilot.
+"""How sure a plan from a pilot is, by what resampling shows and what it cannot show.
 
-Halves answer whether the choice is worth anything: an order is chosen on one half of the examples and seeds and then
-compared with random orders on the other half, which had no part in the choice. Draws with replacement answer how steady
-choice and prediction are.
+Let f be what the law predicts of an order in the real run and v what will be true, both without their mean over orders:
 
-No resampling of one pilot shows what the real run adds: the law is not exact, more data teach other things, and another
-seed of the real run gives other results. So an order's value in the real run is taken as what the other half says plus
-noise of `UNSEEN` times the spread between orders, and predicted accuracies get noise of `UNSEEN_TASK` and
-`UNSEEN_MEAN`. The three were set on Fashion-MNIST task sets 0 to 49 with pilots of 30, 120 and 300 images a task
-(`python benchmarks/planning.py calibration`).
+    v = r f + e,   e ~ N(0, u^2 + r b^2)
+
+b   the noise of the pilot: the standard deviation of f over bootstrap draws of its examples and seeds
+r   the share of the variance of f between orders that is no such noise, max(0, 1 - b^2 / var f)
+u   what no pilot shows: the law is not exact, more data teach other things, and every full run gives other results.
+    For the knowledge of one task this is `UNSEEN_TASK` times the standard deviation s of the transfer table off its
+    diagonal, for the mean over P tasks of equal weight `UNSEEN` s / sqrt(P)
+
+So what is unseen does not grow with the spread that happens to be predicted for these tasks. It goes with how much
+tasks X on development sets of three data sets (`python benchmarks/planning.py calibration`, and `tables`).
 """
 
 from __future__ import annotations
@@ -24,7 +27,7 @@ from taskorder.checks import Floats
 from taskorder.constraints import Constraints
 from taskorder.planning.choice import Order, compared_orders
 from taskorder.planning.fitted_law import FittedLaw, Pilot, fitted_law
-from taskorder.planning.measurements import Part, split_rows
+from taskorder.planning.measurements import Part
 from taskorder.records import Confidence, Prediction
 
 MATTERS, NOISY, FINE = "order matters", "too noisy to say", "any order is fine"
@@ -32,12 +35,10 @@ SMALLEST_GAIN = 0.01
 """One point of accuracy: what is surely smaller matters to nobody."""
 LIKELY = 0.75
 """Below this probability to beat a random order, a plan does not say that order matters."""
-UNSEEN = 0.8
-"""Noise of an order in the real run, of the standard deviation between orders."""
-UNSEEN_TASK = 0.28
-"""Noise of the knowledge of one task in the real run; about half of it is accuracy, with two classes."""
-UNSEEN_MEAN = 0.095
-"""Noise of the mean knowledge of all tasks."""
+UNSEEN = 0.55
+"""What a pilot cannot show of the mean over tasks, of the spread of the transfer table; by sqrt(P) less for P tasks."""
+UNSEEN_TASK = 0.65
+"""The same for the knowledge of one task."""
 SIGMAS_OF_90_PERCENT = 1.645
 """Standard deviations to each side that hold 90 % of a normal distribution."""
 SHOWN = 10
@@ -52,50 +53,45 @@ def confidence(
     draws: int = 200,
     seed: int = 0,
 ) -> Confidence:
-    """How sure the order `chosen` is among those that are allowed; `draws` halves and as many bootstrap draws.
+    """How sure the order `chosen` is among those that are allowed, from `draws` bootstrap draws of the pilot.
 
     choose: the order that a part of the pilot leads to.
     """
     rng = np.random.default_rng(seed)
-    compared = compared_orders(constraints, rng)
-    beaten, gains, spreads, signals = [], [], [], []
-    for _ in range(draws):
-        parts = random_halves(pilot, rng)
-        first, second = (fitted_law(pilot, part) for part in parts)
-        again = np.array([choose(first, parts[0])])
-        own, rated = float(second.outcome(again)[0]), second.outcome(compared)
-        spreads.append(float(rated.std()))
-        noise = UNSEEN * spreads[-1]
-        beaten.append(_beats(own - rated, math.sqrt(2) * noise))
-        gains.append(own - float(rated.mean()) + noise * rng.normal())
-        signals.append(float(np.cov(first.outcome(compared), rated)[0, 1]) if len(compared) > 1 else 0.0)
-    # how steady the choice is, and which orders stay close to it
+    compared, law = compared_orders(constraints, rng), fitted_law(pilot)
     others = compared[(compared != np.array(chosen)).any(axis=1)]
-    drawn, behind = [], []
+    again, rated, behind = [], [], []
     for _ in range(draws):
         part = bootstrap(pilot, rng)
-        law = fitted_law(pilot, part)
-        drawn.append(choose(law, part))
-        behind.append(law.outcome(np.array([chosen]))[0] - law.outcome(others))
+        drawn = fitted_law(pilot, part)
+        again.append(choose(drawn, part))
+        rated.append(_centered(drawn.outcome(compared)))
+        behind.append(drawn.outcome(np.array([chosen]))[0] - drawn.outcome(others))
+
+    # what the prediction is worth, and what may come true of it
+    predictions = law.outcome(compared)
+    own, spread, noise = float(law.outcome(np.array([chosen]))[0]), float(predictions.std()), _noise(pilot, rated)
+    share = max(0.0, 1 - noise**2 / spread**2) if spread > 0 else 0.0
+    unsure = math.hypot(unseen(law), math.sqrt(share) * noise)
+    likely = _beats(share * (own - predictions), math.sqrt(2) * unsure)
+    gain = share * (own - float(predictions.mean()))
+
+    # which orders stay close to the chosen one
     ahead = np.array(behind).reshape(draws, -1)
-    unsure = np.sqrt(ahead.var(axis=0) + 2 * (UNSEEN * np.mean(spreads)) ** 2)
-    level = ahead.mean(axis=0) - SIGMAS_OF_90_PERCENT * unsure
-    ranked = [row for row in np.argsort(ahead.mean(axis=0), kind="stable") if level[row] <= 0]
-    # the largest spread that the halves allow: noise must not pass for tasks that are all alike
-    gain, spread = float(np.mean(gains)), math.sqrt(max(0.0, float(np.quantile(signals, 0.95))))
-    low, high = np.quantile(gains, [0.05, 0.95]).tolist()
-    likely = float(np.mean(beaten))
+    reach = SIGMAS_OF_90_PERCENT * np.sqrt(ahead.var(axis=0) + 2 * unseen(law) ** 2)
+    ranked = [row for row in np.argsort(ahead.mean(axis=0), kind="stable") if ahead[:, row].mean() <= reach[row]]
     known = pilot.measured.num_seeds > 1 or pilot.measured.counts is not None
     return Confidence(
-        verdict=verdict(likely, gain, spread, known=known),
+        # noise must not pass for tasks that are all alike
+        verdict=verdict(likely, gain, math.hypot(spread, noise), known=known),
         beats_random=likely,
         gain=gain,
-        gain_low=low,
-        gain_high=high,
-        unit=fitted_law(pilot).unit,
-        same_first=_share(order[0] == chosen[0] for order in drawn),
-        same_last=_share(order[-1] == chosen[-1] for order in drawn),
-        same_neighbors=float(np.mean([_common_neighbors(chosen, order) for order in drawn])),
+        gain_low=gain - SIGMAS_OF_90_PERCENT * unsure,
+        gain_high=gain + SIGMAS_OF_90_PERCENT * unsure,
+        unit=law.unit,
+        same_first=_share(order[0] == chosen[0] for order in again),
+        same_last=_share(order[-1] == chosen[-1] for order in again),
+        same_neighbors=float(np.mean([_common_neighbors(chosen, order) for order in again])),
         as_good=tuple(tuple(others[row].tolist()) for row in ranked[:SHOWN]),
         num_as_good=len(ranked),
         num_orders=len(others) + 1,
@@ -103,10 +99,21 @@ def confidence(
     )
 
 
-def verdict(likely: float, gain: float, spread: float, *, known: bool = True) -> str:
-    """What the halves say.
+def unseen(law: FittedLaw) -> float:
+    """The part of the weighted mean outcome that no pilot shows, as a standard deviation.
 
-    any order is fine  the spread between orders that two halves may share is below SMALLEST_GAIN, and so is the gain
+    >>> table = np.array([[1.0, 0.6, 0.0], [0.0, 1.0, 0.6], [0.6, 0.0, 1.0]])
+    >>> law = FittedLaw(table, np.full(3, 0.1), np.zeros(3), np.full(3, 1 / 3), {}, 1.0)
+    >>> round(unseen(law), 3), round(float(UNSEEN * 0.3 / np.sqrt(3)), 3)
+    (0.095, 0.095)
+    """
+    return UNSEEN * _differences(law) * float(np.linalg.norm(law.weights * _scale(law)))
+
+
+def verdict(likely: float, gain: float, spread: float, *, known: bool = True) -> str:
+    """What a plan says of itself.
+
+    any order is fine  the spread between orders and the noise of the pilot are below SMALLEST_GAIN, and so is the gain
     order matters      the chosen order is at least LIKELY to beat a random one, by at least SMALLEST_GAIN on average
     too noisy to say   all else, and whatever a single seed without single examples says (`known` is false)
 
@@ -123,42 +130,29 @@ def verdict(likely: float, gain: float, spread: float, *, known: bool = True) ->
 def predicted(pilot: Pilot, order: Order, constraints: Constraints, *, draws: int = 200, seed: int = 0) -> Prediction:
     """What the law predicts for every task at the end of an order, with 90 % intervals, and for random orders."""
     rng = np.random.default_rng(seed)
-    row = np.array([order])
-    law = fitted_law(pilot)
-    scale = np.ones(len(law.table)) if law.guess is None else 1 - law.guess
-    tasks, means = [], []
-    for _ in range(draws):
-        resampled = fitted_law(pilot, bootstrap(pilot, rng)).outcomes(row)[0]
-        tasks.append(resampled + scale * UNSEEN_TASK * rng.normal(size=len(resampled)))
-        means.append(resampled @ law.weights + float(scale @ law.weights) * UNSEEN_MEAN * rng.normal())
-    values = law.outcomes(row)[0]
-    ends = np.quantile(tasks, [0.05, 0.95], axis=0) if draws else np.stack([values, values])
-    whole = np.quantile(means, [0.05, 0.95]) if draws else None
+    row, law = np.array([order]), fitted_law(pilot)
+    values, low, high, ends = law.outcomes(row)[0], None, None, None
+    mean = float(values @ law.weights)
+    if draws:
+        drawn = np.array([fitted_law(pilot, bootstrap(pilot, rng)).outcomes(row)[0] for _ in range(draws)])
+        reach = SIGMAS_OF_90_PERCENT * math.hypot((drawn @ law.weights).std(), unseen(law))
+        low, high = mean - reach, mean + reach
+        each = SIGMAS_OF_90_PERCENT * np.hypot(drawn.std(axis=0), UNSEEN_TASK * _differences(law) * _scale(law))
+        ends = np.stack([values - each, values + each])
+        if law.guess is not None:
+            ends, low, high = np.clip(ends, 0.0, 1.0), max(low, 0.0), min(high, 1.0)
     others = law.outcome(compared_orders(constraints, rng))
-    if law.guess is not None:
-        ends, whole = np.clip(ends, 0.0, 1.0), None if whole is None else np.clip(whole, 0.0, 1.0)
-    low, high = (None, None) if whole is None else whole.tolist()
     return Prediction(
         unit="knowledge" if law.guess is None else "accuracy",
-        mean=float(values @ law.weights),
+        mean=mean,
         low=low,
         high=high,
         tasks=tuple(values.tolist()),
-        tasks_low=tuple(ends[0].tolist()) if draws else None,
-        tasks_high=tuple(ends[1].tolist()) if draws else None,
+        tasks_low=None if ends is None else tuple(ends[0].tolist()),
+        tasks_high=None if ends is None else tuple(ends[1].tolist()),
         random_mean=float(others.mean()),
         random_std=float(others.std()),
     )
-
-
-def random_halves(pilot: Pilot, rng: np.random.Generator) -> list[Part]:
-    """Two parts without a seed or an example in common; a single seed is in both."""
-    counts = pilot.measured.counts
-    seeds = split_rows(pilot.measured.num_seeds, rng)
-    if counts is None:
-        return [(part, None) for part in seeds]
-    examples = [split_rows(count, rng) for count in counts]
-    return [(seeds[side], [parts[side] for parts in examples]) for side in (0, 1)]
 
 
 def bootstrap(pilot: Pilot, rng: np.random.Generator) -> Part:
@@ -166,6 +160,28 @@ def bootstrap(pilot: Pilot, rng: np.random.Generator) -> Part:
     counts, num_seeds = pilot.measured.counts, pilot.measured.num_seeds
     seeds = rng.integers(num_seeds, size=num_seeds)
     return seeds, None if counts is None else [rng.integers(count, size=count) for count in counts]
+
+
+def _centered(values: Floats) -> Floats:
+    return np.asarray(values - values.mean())
+
+
+def _noise(pilot: Pilot, rated: Sequence[Floats]) -> float:
+    """The noise of the pilot in the prediction of an order; b in the equation above."""
+    variance = float(np.var(rated, axis=0).mean()) if rated else 0.0
+    S = pilot.measured.num_seeds
+    # drawing S seeds with replacement shows the share (S - 1) / S of their variance
+    return math.sqrt(variance * (S / (S - 1) if S > 1 and pilot.measured.counts is None else 1.0))
+
+
+def _differences(law: FittedLaw) -> float:
+    """How much tasks differ in what they teach each other: the standard deviation of the table off its diagonal."""
+    return float(law.table[~np.eye(len(law.table), dtype=bool)].std()) if len(law.table) > 1 else 0.0
+
+
+def _scale(law: FittedLaw) -> Floats:
+    """(P,) of each task, what one unit of knowledge is in outcomes."""
+    return np.ones(len(law.table)) if law.guess is None else 1 - law.guess
 
 
 def _beats(ahead: Floats, noise: float) -> float:

@@ -1,13 +1,15 @@
 """The law of retention (theory/law.py) with what a pilot has measured: transfer table, retention, pairs.
 
-    table       every task learned alone; what few examples cannot tell is shrunken (tables/knowledge.py)
     retention   from pairs, or a default; a pilot trains for fewer steps than the real run and so forgets less, which
                 theory/steps.py corrects
-    pairs       a pair (i, k) that was learned shows what is known after i and then k. What it shows beyond the law is
-                added to the prediction of every order that ends with i, k
+    table       row k from every time that task k was learned, alone or after others: with s what was known before and
+                M after it the law says M - d s = S_k (1 - d s_k), and S_k is the least-squares solution for all of
+                them. What few examples cannot tell is shrunken (tables/knowledge.py)
+    pairs       what a pair (i, k) shows beyond the law with that table is added to the prediction of every order that
+                ends with i, k; of a pair on a small sample only the part `CARRIED`
 
-Of a pair on a small sample only a part carries over to the real run: of 0, 1/4, 1/2 and 1 `CARRIED` gave the best
-correlation with the truth on Fashion-MNIST task sets 0 to 49 (`python benchmarks/planning.py pairs`).
+Rows from all steps together with a quarter of the rest were better than rows from tasks alone, or no rest, on each
+development set (`python benchmarks/planning.py pairs`).
 """
 
 from __future__ import annotations
@@ -26,7 +28,7 @@ from taskorder.theory.law import final_knowledge
 from taskorder.theory.random_orders import knowledge_after
 
 CARRIED = 0.25
-"""Of what pairs on a small sample show beyond the law."""
+"""Of what pairs on a small sample show beyond the law, the part that real runs show, too."""
 ERROR_FROM = 0.5
 """Above this retention orders are rated by the error: the score would pay for knowledge above 1."""
 
@@ -122,11 +124,12 @@ def fitted_law(pilot: Pilot, part: Part | None = None) -> FittedLaw:
     assert chance is not None
     known = measured.knowledge(part).mean(axis=0)
     counts = measured.counts if part is None or part[1] is None else tuple(len(rows) for rows in part[1])
+    rows = learned_rows(dict(zip(measured.sequences, known, strict=True)), P, pilot.on_sample)
     if accuracy is None or counts is None or measured.guess is None:
-        table, kept = transfer_table(known[alone]), 1.0
+        table, kept = transfer_table(rows), 1.0
     else:
         tables = losses[alone], chance[alone], accuracy[alone]
-        table, kept = _table(*tables, 1 / measured.guess, counts, pilot.sizes)
+        table, kept = _table(*tables, 1 / measured.guess, counts, pilot.sizes, rows)
     beyond: dict[Prefix, Floats] = {}
     for pair in (sequence for sequence in row if len(sequence) == 2 and pilot.carried):
         predicted = final_knowledge(table, pair, pilot.on_sample)
@@ -137,15 +140,42 @@ def fitted_law(pilot: Pilot, part: Part | None = None) -> FittedLaw:
     return FittedLaw(table, pilot.retention, start, weights / weights.sum(), beyond, kept, guess)
 
 
+def learned_rows(known: Mapping[Prefix, Floats], num_tasks: int, retention: Floats) -> Floats:
+    """(P, P) what each task teaches by itself, from every sequence that ends with it and what was known before that.
+
+    known: after each sequence. retention: (P,) of the learner that was measured.
+
+    >>> alone, after = np.array([0.8, 0.2]), np.array([0.4, 0.95])
+    >>> known = {(0,): alone, (1,): np.array([0.3, 0.9]), (0, 1): after}
+    >>> learned_rows(known, 2, np.array([0.0, 0.0]))
+    array([[0.8  , 0.2  ],
+           [0.35 , 0.925]])
+    """
+    rows, weights = np.zeros((num_tasks, num_tasks)), np.zeros(num_tasks)
+    for sequence, after in known.items():
+        k = sequence[-1]
+        kept = retention[k] * known[sequence[:-1]] if len(sequence) > 1 else np.zeros(num_tasks)
+        gap = 1 - kept[k]
+        rows[k] += gap * (after - kept)
+        weights[k] += gap**2
+    return rows / weights[:, None]
+
+
 def _table(
-    losses: Floats, chance: Floats, accuracy: Floats, classes: Floats, counts: tuple[int, ...], sizes: Floats | None
+    losses: Floats,
+    chance: Floats,
+    accuracy: Floats,
+    classes: Floats,
+    counts: tuple[int, ...],
+    sizes: Floats | None,
+    rows: Floats,
 ) -> tuple[Floats, float]:
     """The shrunken table; a row that was learned from more examples than others is shrunken less."""
     if sizes is None:
-        return shrunken_table(losses, chance, accuracy, counts, classes)
+        return shrunken_table(losses, chance, accuracy, counts, classes, known=rows)
     table, kept = np.empty_like(losses), np.empty(len(losses))
     for size in np.unique(sizes):
-        rows = sizes == size
-        some, share = shrunken_table(losses, chance, accuracy, np.minimum(size, counts), classes)
-        table[rows], kept[rows] = some[rows], share
+        few = sizes == size
+        some, share = shrunken_table(losses, chance, accuracy, np.minimum(size, counts), classes, known=rows)
+        table[few], kept[few] = some[few], share
     return table, float(kept.mean())

@@ -93,6 +93,7 @@ def shrunken_table(
     num_examples: ArrayLike,
     num_classes: ArrayLike = 2,
     share: float = TRANSPOSED_SHARE,
+    known: ArrayLike | None = None,
 ) -> tuple[Floats, float]:
     """The transfer table from few examples, and how much of its asymmetry is kept.
 
@@ -114,6 +115,8 @@ def shrunken_table(
         The number of examples n that a cell was measured on: one number, or one for each tested task.
     share
         As for `transfer_table`; with rho = 1 the two tables are the same.
+    known : (P, P) array, optional
+        A better estimate of m than these losses and accuracies give, which then tell the noise alone.
 
     Returns
     -------
@@ -134,7 +137,8 @@ def shrunken_table(
     0.66 [[0.93, 0.08], [-0.08, 0.93]]
     1.0 [[0.93, 0.12], [-0.12, 0.93]]
     """
-    m = knowledge(losses, chance, accuracy, num_classes)
+    single = knowledge(losses, chance, accuracy, num_classes)
+    m = single if known is None else square_matrix(known, "known")
     P = len(m)
     n = numbers(num_examples)
     if n is None or n.shape not in ((), (P,)) or not (n >= 1).all() or not np.isfinite(n).all():
@@ -149,7 +153,7 @@ def shrunken_table(
     by_loss, by_accuracy = 1 - loss_ratios(losses, chance), (right - guess) / (1 - guess)
     sizes = [float(np.sqrt((part[off] ** 2).mean())) if P > 1 else 0.0 for part in (by_loss, by_accuracy)]
     f = ((1 + min(1.0, sizes[0] / sizes[1] if sizes[1] else 1.0)) / 2) ** 2
-    antisymmetric = (m - m.T) / 2
+    antisymmetric = (single - single.T) / 2
     spread = float((antisymmetric[off] ** 2).mean()) if P > 1 else 0.0
     noise = f * float(((q + q.T)[off] / 4).mean()) if P > 1 else 0.0
     rho = max(0.0, 1 - noise / spread) if spread else 0.0
