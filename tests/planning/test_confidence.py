@@ -3,9 +3,14 @@
 import numpy as np
 import pytest
 
+from taskorder.constraints import Constraints
 from taskorder.learners import CallableLearner
+from taskorder.learners.protocol import Score
 from taskorder.planning import confidence
-from taskorder.planning.confidence import FINE, MATTERS, NOISY, verdict
+from taskorder.planning.choice import best_order, compared_orders
+from taskorder.planning.confidence import FINE, MATTERS, NOISY, unseen, verdict
+from taskorder.planning.fitted_law import Pilot, fitted_law
+from taskorder.planning.measurements import Measurements
 from taskorder.planning.plan import plan
 from taskorder.task import Task
 
@@ -31,6 +36,33 @@ def test_what_the_pilot_cannot_see_of_the_real_run_makes_less_sure(monkeypatch):
     assert seen.beats_random > wide.beats_random
     assert seen.num_as_good < wide.num_as_good
     assert wide.gain_low < seen.gain_low < seen.gain_high < wide.gain_high
+
+
+def measured_without_noise(table):
+    """Tasks alone, and what is known after each, from one seed."""
+    scores = {(k,): [Score(1 - known, 1.0, None) for known in row] for k, row in enumerate(table)}
+    usual = np.full(len(table), 0.13)
+    return Pilot(Measurements.from_scores([scores]), usual, usual)
+
+
+def test_what_is_said_comes_true_where_the_real_run_is_as_assumed():
+    rng, said, true, inside = np.random.default_rng(0), [], [], []
+    for seed in range(150):
+        table, constraints = random_table(4, seed), Constraints.of(4)
+        pilot = measured_without_noise(0.3 + (seed % 3) * (table - 0.3))
+        law = fitted_law(pilot)
+        orders = compared_orders(constraints, rng)
+        real = law.outcome(orders) + unseen(law) * rng.normal(size=len(orders))
+        chosen = best_order(law, constraints)
+        sure = confidence.confidence(pilot, lambda law, part: chosen, chosen, constraints, draws=2)  # noqa: B023
+        own = real[(orders == chosen).all(axis=1)][0]
+        said.append(sure.beats_random)
+        true.append((real < own).mean() + (real == own).mean() / 2)
+        inside.append(sure.gain_low <= own - real.mean() <= sure.gain_high)
+    said, true = np.array(said), np.array(true)
+    for some in (said < 0.75, said >= 0.75):
+        assert said[some].mean() == pytest.approx(true[some].mean(), abs=0.05)
+    assert 0.84 < np.mean(inside) < 0.96
 
 
 def test_identical_tasks_may_come_in_any_order():

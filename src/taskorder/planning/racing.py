@@ -10,10 +10,16 @@ last task from the others. A race does that by successive halving:
 A round is the last one when the budget is spent, or when the leader is surely ahead. Then the place before last: the
 other finalists are learned before the winner, as pairs. n follows from the budget. All tasks are tested on the same
 examples, so that rounds can be compared. One seed is enough: more examples tell more than more seeds.
+
+How noisy a round is shows in how far it disagrees with the round before it. With g times the examples the noise of the
+gain of a task has 1/g of the variance, so the difference of two rounds has 1 + g times that of the later one. That is
+the noise of learning from few examples; testing on few adds at most 1/(2 sqrt(n) (1 - 1/K)) for the knowledge of a task
+of K classes that is tested on n examples, the same in all rounds.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -38,11 +44,11 @@ FINALISTS = 3
 """A race ends with so many tasks, or fewer."""
 MOST_TESTED = 1000
 """Examples a task to test on: testing is not training, but it takes time, too."""
-SURE = 0.95
-"""A leader that is ahead with this probability has won."""
+SURE = 1.645
+"""A leader has won when it is ahead by so many standard deviations of a difference: with probability 0.95."""
 
-Fit = Callable[[SeedScores, Floats, bool], FittedLaw]
-"""The law from the scores so far, the examples that each task was learned from, and whether to resample."""
+Fit = Callable[[SeedScores, Floats], FittedLaw]
+"""The law from the scores so far, and the examples that each task was learned from."""
 
 
 class Race(NamedTuple):
@@ -88,6 +94,7 @@ def race(
     while len(left) == 1 and len(ending) < P - 1:
         ending = (left[0], *ending)
         left = [task for task in range(P) if task not in ending and may_end((task, *ending))]
+    knowledge_noise = [1 / math.sqrt(len(task.targets)) / (1 - 1 / len(task.own_classes)) / 2 for task in tested]
     counts = round_counts(len(left))
     first = first_size(available, counts, budget)
     spent, fits, rounds = 0, 0, []
@@ -114,19 +121,23 @@ def race(
     for pair in pairs:  # pairs on this sample say nothing about tasks on a larger one
         del scores[pair]
     rounds.append(f"all {P} tasks on {first} examples")
+    law = fit(scores, sizes)
+    gains, testing = _gains(law, ending), float(np.linalg.norm(law.weights * knowledge_noise))
     for number, count in enumerate(counts[1:], start=1):
+        left = _best(left, gains, count)
         size = int(first * GROWTH**number)
-        if _surely_ahead(left, ending, scores, sizes, fit):
-            rounds.append("stopped: the leader is surely ahead")
-            left = _best(left, ending, fit(scores, sizes, False), FINALISTS)
-            break
-        left = _best(left, ending, fit(scores, sizes, False), count)
         cost = int(np.minimum(size, available[left]).sum())
         if spent + cost > budget * 1.001 + P:
             break
+        growth = float(np.mean(np.minimum(size, available[left]) / sizes[left]))
         learn([(task,) for task in left], size)
         rounds.append(f"{count} on {size}")
-    winner = _best(left, ending, fit(scores, sizes, False), 1)[0]
+        before, gains = gains, _gains(fit(scores, sizes), ending)
+        if number < len(counts) - 1 and surely_ahead(before[left], gains[left], growth, testing):
+            rounds.append("stopped: the leader is surely ahead")
+            break
+    left = _best(left, gains, FINALISTS)
+    winner = left[0]
     others = [task for task in left if not ending and task != winner and may_end((task, winner))]
     size = int(sizes[winner])
     cost = sum(int(min(size, available[task]) + min(size, available[winner])) for task in others)
@@ -185,17 +196,32 @@ def _sampled(tasks: Sequence[Task], tested: Sequence[Task], size: int, seed: int
     return tuple(samples)
 
 
-def _best(left: Sequence[int], ending: Prefix, law: FittedLaw, count: int) -> list[int]:
-    """The tasks that add most to the score when they are learned before `ending`."""
+def surely_ahead(before: Floats, after: Floats, growth: float, testing: float = 0.0) -> bool:
+    """Whether the best of some tasks leads by more than the noise, which shows in the disagreement of two rounds.
+
+    before, after: the gain of each task in two rounds, the later one with `growth` times the examples. testing: the
+    noise that both have in common.
+
+    >>> surely_ahead(np.array([0.5, 0.3, 0.1]), np.array([0.52, 0.3, 0.1]), 3.0)
+    True
+    >>> surely_ahead(np.array([0.5, 0.3, 0.1]), np.array([0.3, 0.35, 0.0]), 3.0)
+    False
+    """
+    if len(after) < 2:
+        return False
+    noise = math.hypot(float(np.std(after - before, ddof=1)) / math.sqrt(1 + growth), testing)
+    second, leader = np.sort(after)[-2:]
+    return bool(leader - second > SURE * math.sqrt(2) * noise)
+
+
+def _gains(law: FittedLaw, ending: Prefix) -> Floats:
+    """(P,) what each task adds to the score when it is learned before `ending`."""
     gains = law.table @ law.weights
     for last in reversed(ending):
         gains = gains - law.table[:, last] * gains[last]
+    return np.asarray(gains)
+
+
+def _best(left: Sequence[int], gains: Floats, count: int) -> list[int]:
+    """The tasks that add most to the score."""
     return sorted(left, key=lambda task: -gains[task])[:count]
-
-
-def _surely_ahead(
-    left: Sequence[int], ending: Prefix, scores: SeedScores, sizes: Floats, fit: Fit, draws: int = 40
-) -> bool:
-    """Whether the same task leads on nearly all resamples of the examples that tasks are tested on."""
-    leaders = [_best(left, ending, fit(scores, sizes, True), 1)[0] for _ in range(draws)]
-    return bool(np.bincount(leaders).max() >= SURE * draws) and len(left) > 1

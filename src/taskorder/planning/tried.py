@@ -97,17 +97,12 @@ def _raced(
     sizes = _sizes(tasks)
     total = float(sizes.sum())
     examples = budget.examples if budget.examples is not None else (budget.runs or 0.0) * total
-    rng, guess = np.random.default_rng(seed), guessing(tasks)
+    guess = guessing(tasks)
     usual = np.full(len(tasks), PLAIN_RETENTION)
 
-    def fit(scores: SeedScores, learned_from: Floats, resample: bool) -> FittedLaw:
+    def fit(scores: SeedScores, learned_from: Floats) -> FittedLaw:
         measured = Measurements.from_scores([scores], guess)
-        part = None
-        if resample and measured.counts is not None:
-            # noise is that of learning from few examples, not only that of being tested on some
-            few = int(max(learned_from.min(), 2))
-            part = np.zeros(1, dtype=np.int64), [rng.integers(count, size=few) for count in measured.counts]
-        return fitted_law(Pilot(measured, usual, usual, 0.0, weights=constraints.weights, sizes=learned_from), part)
+        return fitted_law(Pilot(measured, usual, usual, 0.0, weights=constraints.weights, sizes=learned_from))
 
     found = race(tasks, learner, examples, fit, constraints.allows_ending, sample_seed=seed, store=store, report=report)
     first = Measurements.from_scores([found.first], guess)
