@@ -31,7 +31,7 @@ from taskorder.checks import Floats
 from taskorder.learners.orders import FitReport, learn_orders
 from taskorder.learners.protocol import Learner
 from taskorder.planning.fitted_law import FittedLaw
-from taskorder.planning.measuring import SeedScores
+from taskorder.planning.measuring import SeedScores, guessing
 from taskorder.planning.pilot import pilot_sample
 from taskorder.planning.retention import sampled_pairs
 from taskorder.prefixes import Prefix, PrefixTree
@@ -94,7 +94,8 @@ def race(
     while len(left) == 1 and len(ending) < P - 1:
         ending = (left[0], *ending)
         left = [task for task in range(P) if task not in ending and may_end((task, *ending))]
-    knowledge_noise = [1 / math.sqrt(len(task.targets)) / (1 - 1 / len(task.own_classes)) / 2 for task in tested]
+    guess = guessing(tested)
+    knowledge_noise = 0.5 / np.sqrt([len(task.targets) for task in tested]) / (1 - (0.5 if guess is None else guess))
     counts = round_counts(len(left))
     first = first_size(available, counts, budget)
     spent, fits, rounds = 0, 0, []
