@@ -30,7 +30,8 @@ from common import save, show
 
 from taskorder.engine.cnn import cnn
 from taskorder.engine.evaluate import evaluate
-from taskorder.engine.nets import Net, mlp
+from taskorder.engine.fused import kernel_step, seconds_of
+from taskorder.engine.nets import Net, general_cnn, mlp
 from taskorder.engine.ops import CONV_FORMS, _seconds, conv_form
 from taskorder.engine.pools import make_pool
 from taskorder.engine.train import Pool, Recipe, as_floats, cross_entropy, gradient_step, start, train_task
@@ -260,6 +261,19 @@ def forms_table() -> list[dict[str, Any]]:
     ]
 
 
+def fused_table() -> list[dict[str, Any]]:
+    """Network-steps a second of the CNN by hand-written kernels and in its general form, on a GPU."""
+    net, rows, steps = general_cnn(SHAPES["cnn"], 2, (32, 64), 256), [], 10
+    for networks in (256, 1024):
+        kernels, general = (
+            seconds_of(step, net, SHAPES["cnn"], networks, steps)
+            for step in (kernel_step, functools.partial(gradient_step, net.apply))
+        )
+        speeds = {"kernels": networks * steps / kernels, "general": networks * steps / general}
+        rows.append({"networks": networks, **speeds, "ratio": general / kernels})
+    return rows
+
+
 def memory_table(batches: int = 200) -> list[dict[str, Any]]:
     """What the process holds as task sets of digits go by, all shapes compiled at the start."""
     config = settings.Config(num_sets=batches, num_tasks=3, epochs=1, fraction=0.2, similarities=("test", "10%"))
@@ -311,6 +325,7 @@ def main() -> None:
             "compile": compile_table,
             "forms": forms_table,
             "memory": memory_table,
+            "fused": fused_table,
             "kernels": kernels_table,
         }
         rows = tables[name]()

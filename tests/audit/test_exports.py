@@ -60,7 +60,19 @@ def refused(tmp_path, text, **options):
         {"mark": "\t", "order": lambda way: str(list(way))},
         {"order": "|".join},
     ],
-    ids=str,
+    ids=(
+        "plain",
+        "metric first",
+        "metric last",
+        "prefix",
+        "percent",
+        "decimal comma",
+        "arrows",
+        "commas",
+        "json",
+        "list",
+        "bars",
+    ),
 )
 def test_wide_tables_say_the_same(tmp_path, form):
     accuracy = accuracy_table()

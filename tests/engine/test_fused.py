@@ -123,7 +123,7 @@ def on_a_gpu(monkeypatch, kernels, general):
 
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     monkeypatch.setattr(nets, "conv_form", lambda backend: "columns")
-    monkeypatch.setattr(fused, "_seconds", seconds)
+    monkeypatch.setattr(fused, "seconds_of", seconds)
     fused.kernels_are_faster.cache_clear()
 
 
@@ -188,15 +188,14 @@ def test_a_cpu_trains_by_gradients(monkeypatch):
     assert small().step is None
 
 
-def test_steps_are_timed_on_the_shapes_at_hand(monkeypatch):
+def test_steps_are_timed_on_the_shapes_at_hand():
     seen = []
 
     def step(recipe, state, inputs, labels):
         seen.append((inputs.shape, inputs.dtype, labels.shape))
         return state._replace(steps=state.steps + 1)
 
-    monkeypatch.setattr(fused, "NETWORKS", 2)
-    assert 0 < fused._seconds(step, small(form="columns"), SHAPE) < 10
+    assert fused.seconds_of(step, small(form="columns"), SHAPE, networks=2) > 0
     assert set(seen) == {((2, 4, 16, 16, 1), jnp.dtype("uint8"), (2, 4))}
 
 

@@ -148,25 +148,27 @@ def kernels_are_faster(input_shape: tuple[int, ...], num_outputs: int, channels:
     if not problem:
         net = general_cnn(input_shape, num_outputs, channels, hidden)
         try:
-            kernels = _seconds(kernel_step, net, input_shape)
-            return kernels < _seconds(partial(gradient_step, net.apply), net, input_shape)
+            kernels = seconds_of(kernel_step, net, input_shape)
+            return kernels < seconds_of(partial(gradient_step, net.apply), net, input_shape)
         except Exception as failure:
             problem = f"the first measurement failed ({type(failure).__name__}: {' '.join(str(failure).split())[:200]})"
     logger.warning("GPU kernels are not used, training takes the general form: %s.", problem)
     return False
 
 
-def _seconds(step: Callable[..., State], net: Net, input_shape: tuple[int, ...]) -> float:
+def seconds_of(
+    step: Callable[..., State], net: Net, input_shape: tuple[int, ...], networks: int = NETWORKS, steps: int = 10
+) -> float:
     """Seconds for a few steps of many networks at batch 4."""
     recipe = Recipe()
-    inputs = jax.random.bits(jax.random.key(1), (NETWORKS, recipe.batch_size, *input_shape), jnp.uint8)
-    labels = jnp.zeros((NETWORKS, recipe.batch_size), jnp.int32)
+    inputs = jax.random.bits(jax.random.key(1), (networks, recipe.batch_size, *input_shape), jnp.uint8)
+    labels = jnp.zeros((networks, recipe.batch_size), jnp.int32)
 
     @partial(jax.jit, donate_argnums=0)
     def run(state: State, inputs: Array, labels: Array) -> State:
-        return lax.fori_loop(0, 10, lambda _, state: step(recipe, state, inputs, labels), state)
+        return lax.fori_loop(0, steps, lambda _, state: step(recipe, state, inputs, labels), state)
 
-    state = run(start(net, jax.random.split(jax.random.key(0), NETWORKS)), inputs, labels)
+    state = run(start(net, jax.random.split(jax.random.key(0), networks)), inputs, labels)
     state.steps.block_until_ready()
     best = float("inf")
     for _ in range(3):
