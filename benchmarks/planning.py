@@ -25,74 +25,51 @@ periphery-to-core and of row-sums on the same pilot, with the same kind of inter
 from __future__ import annotations
 
 import argparse
-import csv
-import gzip
 import itertools
 import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from common import header, save, show
+from planning_pilots import (
+    ORDERS,
+    RACERS,
+    P,
+    all_orders,
+    as_pilot,
+    drawn_examples,
+    fashion,
+    final_accuracies,
+    mean_similarity,
+    only,
+    pairs_of_clothes,
+    read_tables,
+    set_tasks,
+    trained_pilot,
+)
 
-from taskorder.checks import Floats, Ints
+from taskorder.checks import Floats
 from taskorder.constraints import Constraints
 from taskorder.learners.orders import learn_orders
-from taskorder.learners.protocol import Learner, Score
+from taskorder.learners.protocol import Learner
 from taskorder.ordering.rules import typicality
 from taskorder.planning.choice import best_order
 from taskorder.planning.confidence import confidence, predicted
 from taskorder.planning.fitted_law import Pilot, fitted_law
-from taskorder.planning.measurements import Measurements
-from taskorder.planning.pilot import pilot_sample
 from taskorder.planning.plan import run_pilot
-from taskorder.planning.retention import kept
 from taskorder.runs.store import Store
 from taskorder.stats import bootstrap_interval, mean_and_sem
-from taskorder.tables.loss_ratios import loss_ratios, similarity_from_loss_ratios
-from taskorder.task import Task
 from taskorder.theory.law import PLAIN_RETENTION
 
-TABLES = Path(__file__).parents[1] / "reproduction" / "results" / "tables"
-P = 5
-ORDERS = list(itertools.permutations(range(P)))
 BINS = ((0.0, 0.65), (0.65, 0.75), (0.75, 0.85), (0.85, 1.01))
 """Of the probability to beat a random order that a plan states."""
 SIZES = (30, 120, 300)
 """Images a task in the pilots."""
-RACERS, RACE_BUDGETS, RACE_SIZES = 20, (0.06, 0.12, 0.25), (30, 100, 300, 500)
-"""Tasks, budgets in full runs, and images a task in pilots of one size; the last is all that there is."""
-
-
-def read_tables(name: str, seed: int = 0) -> dict[int, dict[str, dict[tuple[int, ...], Floats]]]:
-    """By task set and table, after each prefix (or network): (3, P) accuracy, loss and chance."""
-    by_set: dict[int, dict[str, dict[tuple[int, ...], Any]]] = {}
-    with gzip.open(TABLES / f"{name}.csv.gz", "rt") as file:
-        for row in csv.DictReader(file):
-            if int(row["seed"]) != seed or not row["loss"]:
-                continue
-            prefix = tuple(map(int, row["network"].split("."))) if row["network"] else ()
-            cells = by_set.setdefault(int(row["set"]), {}).setdefault(row["table"], {}).setdefault(prefix, {})
-            cells[int(row["task"])] = [float(row[key]) for key in ("accuracy", "loss", "chance")]
-    return {
-        number: {table: {prefix: np.array([cells[t] for t in sorted(cells)]).T for prefix, cells in rows.items()}
-                 for table, rows in tables.items()}
-        for number, tables in by_set.items()
-    }  # fmt: skip
-
-
-def all_orders(num_tasks: int) -> Ints:
-    """(num_tasks!, num_tasks), in lexicographic order."""
-    return np.array(list(itertools.permutations(range(num_tasks))))
-
-
-def final_accuracies(orders: Mapping[tuple[int, ...], Floats]) -> Floats:
-    """(120, P) accuracy of every task after each of the orders."""
-    return np.array([orders[order][0] for order in ORDERS])
+RACE_BUDGETS, RACE_SIZES = (0.06, 0.12, 0.25), (30, 100, 300, 500)
+"""Budgets in full runs, and images a task in pilots of one size; the last is all that there is."""
 
 
 def outcome(pilot: Pilot, truth: Floats, draws: int) -> dict[str, Any]:
@@ -110,7 +87,7 @@ def outcome(pilot: Pilot, truth: Floats, draws: int) -> dict[str, Any]:
     assert said.high is not None
     low, high = np.array(said.tasks_low), np.array(said.tasks_high)
     alone = pilot.measured.knowledge().mean(axis=0)[[pilot.measured.sequences.index((k,)) for k in range(len(tasks))]]
-    late = typicality(_similarity(pilot.measured))[orders] @ np.arange(len(tasks))
+    late = typicality(mean_similarity(pilot.measured))[orders] @ np.arange(len(tasks))
     sums = alone.sum(axis=1)[orders] @ 10.0 ** np.arange(len(tasks))
     return {
         "said": sure.beats_random, "true": float((accuracy < own).mean() + (accuracy == own).mean() / 2),
@@ -156,65 +133,6 @@ def over_sets(rows: Sequence[Mapping[str, Any]], value: Callable[[Mapping[str, A
     return bootstrap_interval(sums, lambda x: x[..., 0].sum(axis=1) / x[..., 1].sum(axis=1))
 
 
-def fashion(args: argparse.Namespace) -> Any:
-    """The data set and the learner of the truth."""
-    from taskorder.datasets import load
-    from taskorder.datasets.idx import read_fashion_mnist
-    from taskorder.engine.compiled import keep_compiled
-    from taskorder.engine.train import Recipe
-    from taskorder.learners.jax import JaxLearner
-    from taskorder.runs.training import network
-
-    keep_compiled()
-    data = read_fashion_mnist(Path(args.data)) if args.data else load("fashion-mnist")
-    return data, JaxLearner(network("mlp", data.train_inputs.shape[1:], 2), Recipe(5))
-
-
-def set_tasks(data: Any, number: int) -> list[Task]:
-    """The tasks of a task set of the truth, on all training data; evaluated on test data."""
-    from taskorder.datasets.class_tasks import lookup_table, task_indices
-    from taskorder.runs.training import task_set
-
-    drawn = task_set(data, {"num_tasks": P, "classes_per_task": 2}, number)
-    tasks = []
-    for name, task in zip(drawn.names, drawn.tasks, strict=True):
-        labels = lookup_table(task, data.num_classes)
-        rows, tests = task_indices(data.train_labels, task), task_indices(data.test_labels, task)
-        tasks.append(Task(name, data.train_inputs[rows], labels[data.train_labels[rows]],
-                          data.test_inputs[tests], labels[data.test_labels[tests]]))  # fmt: skip
-    return tasks
-
-
-def trained_pilot(
-    tasks: Sequence[Task], learner: Learner, size: int, store: Store | None, seeds: Sequence[int] = (0, 1, 2)
-) -> Measurements:
-    """Every task alone and all pairs, on a sample."""
-    sample = pilot_sample(tasks, size, 0, keep_eval=False)
-    sequences = [*((k,) for k in range(P)), *itertools.permutations(range(P), 2)]
-    scores = learn_orders(learner, sample, sequences, seeds, store=store, examples=True)
-    return Measurements.from_scores(scores, np.full(P, 0.5))
-
-
-def only(
-    measured: Measurements, sequences: Sequence[tuple[int, ...]], seeds: Sequence[int] = (0, 1, 2)
-) -> Measurements:
-    """Some of what was measured."""
-    rows = [measured.sequences.index(sequence) for sequence in sequences]
-    cut = np.ix_(seeds, rows)
-    assert measured.accuracy is not None
-    assert measured.examples is not None
-    return replace(
-        measured, sequences=tuple(sequences), losses=measured.losses[cut], chance=measured.chance[cut],
-        accuracy=measured.accuracy[cut], examples=tuple(each[cut] for each in measured.examples),
-    )  # fmt: skip
-
-
-def as_pilot(measured: Measurements, size: int, tasks: Sequence[Task]) -> Pilot:
-    """What `plan` makes of it."""
-    keeps = kept(measured, np.array([len(task.targets) for task in tasks]), np.full(P, size))
-    return Pilot(measured, keeps.real, keeps.on_sample)
-
-
 def pairs(args: argparse.Namespace) -> dict[str, Any]:
     """What more seeds, the retention of the sample and the pairs add to tasks alone."""
     truth = read_tables("fashion-mnist")
@@ -240,7 +158,7 @@ def pairs(args: argparse.Namespace) -> dict[str, Any]:
             }
             orders = np.array(ORDERS)
             rated = {name: fitted_law(variant).score(orders) for name, variant in variants.items()}
-            rated["periphery-to-core"] = typicality(_similarity(measured))[orders] @ np.arange(1, P + 1)
+            rated["periphery-to-core"] = typicality(mean_similarity(measured))[orders] @ np.arange(1, P + 1)
             for name, scores in rated.items():
                 gain = float(accuracy[scores.argmax()] - accuracy.mean())
                 gains.setdefault(name, []).append((gain, float(np.corrcoef(scores, accuracy)[0, 1])))
@@ -251,12 +169,6 @@ def pairs(args: argparse.Namespace) -> dict[str, Any]:
                           "+-": float(error[0]), "mean r": float(gain[1])})  # fmt: skip
     show("gain over the mean order, in points, and correlation with the true accuracy of all orders", table)
     return {"pairs": table}
-
-
-def _similarity(measured: Measurements) -> Floats:
-    alone = [measured.sequences.index((k,)) for k in range(measured.losses.shape[2])]
-    tables = zip(measured.losses[:, alone], measured.chance[:, alone], strict=True)
-    return np.asarray(np.mean([similarity_from_loss_ratios(loss_ratios(*pair)) for pair in tables], axis=0))
 
 
 def calibration(args: argparse.Namespace, first: int = 0) -> dict[str, Any]:
@@ -347,7 +259,7 @@ def tables(args: argparse.Namespace, groups: Sequence[TablePilots] = DEVELOPMENT
                 if len(cells["orders"]) < len(orders):
                     continue
                 usual = np.full(num_tasks, PLAIN_RETENTION)
-                pilot = Pilot(_examples(cells[share], size, number, group.classes), usual, usual, 0.0)
+                pilot = Pilot(drawn_examples(cells[share], size, number, group.classes), usual, usual, 0.0)
                 truth = np.array([cells["orders"][order][0] for order in orders])
                 rows.append({**outcome(pilot, truth, args.draws), "set": number})
             if rows:
@@ -361,26 +273,6 @@ def table_test(args: argparse.Namespace) -> Any:
     return tables(args, HELD_OUT_TABLES)
 
 
-def _examples(table: Mapping[tuple[int, ...], Floats], size: int, seed: int, classes: int) -> Measurements:
-    """Examples that have the accuracy and the mean loss of a table of which only these are known.
-
-    Right answers cost nothing and wrong ones the rest: the noisiest examples with these means.
-    """
-    rng, scores = np.random.default_rng(seed), {}
-    for prefix, (accuracy, loss, chance) in table.items():
-        each = []
-        for right_share, mean, guess in zip(accuracy, loss, chance, strict=True):
-            right = np.zeros(size)
-            right[: round(right_share * size)] = 1
-            right = rng.permutation(right)
-            wrong = 1 - right
-            losses = mean * (wrong / wrong.mean() if wrong.any() else np.ones(size))
-            examples = np.stack([losses, np.full(size, guess), right])
-            each.append(Score(*examples.mean(axis=1).tolist(), examples))
-        scores[prefix] = tuple(each)
-    return Measurements.from_scores([scores], np.full(len(scores), 1 / classes))
-
-
 def race(args: argparse.Namespace) -> dict[str, Any]:
     """Twenty tasks of two classes of clothes, 500 images each: races beside pilots of one size, at what they cost.
 
@@ -390,7 +282,7 @@ def race(args: argparse.Namespace) -> dict[str, Any]:
     data, learner = fashion(args)
     gains: dict[str, list[tuple[float, float]]] = {}
     for number in range(args.first_race, args.first_race + args.races):
-        tasks = _clothes(data, number)
+        tasks = pairs_of_clothes(data, number)
         trunk = tuple(np.random.default_rng(1000 + number).permutation(RACERS).tolist())
         ways = list(itertools.permutations(range(RACERS), 2))
         (scores,) = learn_orders(learner, tasks, [trunk + way for way in ways], (7,), store=args.store)
@@ -415,18 +307,6 @@ def race(args: argparse.Namespace) -> dict[str, Any]:
                       "minus full tables": float(lead.mean()), "low": low, "high": high})  # fmt: skip
     show("20 tasks: gain over the mean ending, in points, and cost in training runs", table)
     return {"race": table}
-
-
-def _clothes(data: Any, number: int) -> list[Task]:
-    rng = np.random.default_rng(number)
-    couples = rng.permutation(list(itertools.combinations(range(10), 2)))[:RACERS]
-    tasks = []
-    for low, high in rng.permuted(couples, axis=1).tolist():
-        rows = np.concatenate([rng.choice(np.flatnonzero(data.train_labels == c), 250, False) for c in (low, high)])
-        tests = np.flatnonzero(np.isin(data.test_labels, (low, high)))[:400]
-        tasks.append(Task(f"{low} or {high}", data.train_inputs[rows], data.train_labels[rows] == high,
-                          data.test_inputs[tests], data.test_labels[tests] == high))  # fmt: skip
-    return tasks
 
 
 SECTIONS: dict[str, Callable[[argparse.Namespace], Any]] = {
