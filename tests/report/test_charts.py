@@ -163,11 +163,10 @@ def test_drawings_stay_on_the_paper(draw, width):
 
 
 def test_labels_on_the_map_do_not_overlap(draw):
-    names = [f"task number {i}" for i in range(25)]
-    chart = charts.map_chart(np.random.default_rng(1).standard_normal((25, 2)), range(25), names)
+    names = [f"task {i}" for i in range(12)]
+    chart = charts.map_chart(np.random.default_rng(1).standard_normal((12, 2)), range(12), names)
     labels = [part for part in parts_of(draw, "taskMap", chart) if part.get("class", "").startswith("name ")]
-    labels = [part for part in labels if part["class"] != "name crowded"]
-    assert len(labels) > 12
+    assert sorted(part["text"] for part in labels) == sorted(names)
     boxes = []
     for part in labels:
         at_x, at_y = map(float, part["at"].removeprefix("translate(").removesuffix(")").split())
@@ -179,6 +178,67 @@ def test_labels_on_the_map_do_not_overlap(draw):
         assert left + wide <= 720
     for i, (a, b, c, d) in enumerate(boxes):
         assert all(c <= e + 0.1 or a >= g - 0.1 or d <= f or b >= h for e, f, g, h in boxes[:i])
+
+
+@pytest.mark.parametrize("width", [348.0, 720.0])
+def test_a_map_of_thirty_tasks_lists_the_names_below(draw, width):
+    names = [f"task number {i}" for i in range(30)]
+    order = list(range(28))
+    chart = charts.map_chart(np.random.default_rng(1).standard_normal((30, 2)), order, names)
+    assert chart["marks"][26:] == ["27", "28", "a", "b"]
+    whole, *parts = parts_of(draw, "taskMap", chart, width)
+    listed = [part for part in parts if part.get("class") == "name start"]
+    assert [part["text"] for part in listed] == [*names[28:], *names[:28]]
+    dots = [float(part["at"].split()[1].rstrip(")")) for part in parts if part.get("class", "").startswith("stop")]
+    at = np.array([[float(part["x"]), float(part["y"])] for part in listed])
+    assert at[:, 1].min() - 12 > max(dots)
+    assert at[:, 1].max() < float(whole["viewBox"].split()[3])
+    wide = draw("(name) => charts.textWidth(name)", names[-1])
+    for i, place in enumerate(at):
+        apart = np.abs(at[:i] - place)
+        assert ((apart[:, 0] >= wide) | (apart[:, 1] >= 15)).all()
+    assert at[:, 0].max() + wide <= width
+
+
+def test_an_outlier_does_not_squeeze_the_scale_and_is_marked(draw):
+    table = np.full((8, 8), 0.1) + 0.02 * np.arange(8)
+    assert charts.heat_map(table, range(8), list("abcdefgh"), "")["top"] == 0.3
+    table[1, 6] = -9.0
+    chart = charts.heat_map(table, range(8), list("abcdefgh"), "")
+    assert chart["top"] == 0.3
+    assert chart["beyond"] == "1 cell beyond the scale, with a dot: up to \N{MINUS SIGN}9"
+    parts = parts_of(draw, "heatMap", chart)
+    frame = next(part for part in parts if part.get("class") == "frame")
+    side, left, top = (float(frame[key]) for key in ("width", "x", "y"))
+    (dot,) = [part for part in parts if part.get("class") == "beyond"]
+    assert float(dot["cx"]) == pytest.approx(left + 6.5 / 8 * side, abs=0.1)
+    assert float(dot["cy"]) == pytest.approx(top + 1.5 / 8 * side, abs=0.1)
+    assert chart["beyond"] in [part["text"] for part in parts]
+
+
+def test_a_row_that_stands_out_is_no_outlier():
+    table = np.full((12, 12), 0.01)
+    table[11] = 0.9
+    chart = charts.heat_map(table, range(12), [""] * 12, "")
+    assert (chart["top"], chart["beyond"]) == (0.9, "")
+
+
+@pytest.mark.parametrize(("count", "width"), [(3, 348.0), (30, 348.0), (30, 720.0), (150, 720.0)])
+def test_heat_maps_have_labels_of_rows_and_columns_that_do_not_overlap(draw, count, width):
+    names = [f"{k + 1}. task number {k}" for k in range(count)]
+    chart = charts.heat_map(np.eye(count), range(count), names, "")
+    parts = parts_of(draw, "heatMap", chart, width)
+    columns = [part for part in parts if part.get("class") == "tick middle column"]
+    half = 0.5 * draw("(text) => charts.textWidth(text)", columns[-1]["text"])
+    at = np.array([float(part["x"]) for part in columns])
+    assert np.diff(at).min() > 2 * half
+    assert at[-1] + half <= width
+    rows = [part for part in parts if part.get("class") in ("name end", "tick end")]
+    sizes = [float(part.get("font-size", 12)) for part in rows]
+    heights = [float(part["y"]) for part in rows if float(part["y"]) > 44]
+    assert min(sizes) >= 9
+    assert np.diff(heights).min() >= 0.95 * min(sizes)
+    assert len(heights) >= min(count, 3)
 
 
 def test_no_dot_of_the_map_hides_another(draw):

@@ -7,13 +7,14 @@ Each function returns the argument of the JavaScript function of the same name, 
 from __future__ import annotations
 
 import itertools
+import string
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from taskorder.checks import Floats
+from taskorder.checks import Floats, counted
 from taskorder.report.text import number
 
 Chart = dict[str, Any]
@@ -28,6 +29,9 @@ MOST_POINTS = 300
 MOST_DOTS = 1500
 MOST_RANKS = 250
 NUM_BINS = 40
+OUTLYING = 2.0
+"""So many times the usual largest value of a heat map, a cell is an outlier."""
+LETTERS = string.ascii_lowercase
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,17 +146,40 @@ def scatter_chart(xs: Floats, ys: Floats, chosen: Sequence[Dot], titles: tuple[s
 
 
 def map_chart(points: Floats, order: Sequence[int], names: Sequence[str]) -> Chart:
-    """Tasks as points, with the path of an order."""
-    return {"kind": "map", "points": [short(point) for point in points], "order": [*order], "names": [*names]}
+    """Tasks as points with their marks, and the path of an order."""
+    marks = task_marks(order, len(names))
+    shown = [short(point) for point in points]
+    return {"kind": "map", "points": shown, "order": [*order], "names": [*names], "marks": marks}
 
 
-def heat_map(table: Floats, order: Sequence[int], labels: Sequence[str], unit: str, *, warm: bool = False) -> Chart:
-    """`table` (by task) in `order`, its rows called `labels`; the diagonal is left out of the scale.
+def task_marks(order: Sequence[int], num_tasks: int) -> list[str]:
+    """What stands for each task where its name has no room: its last step, and a letter for one of no step.
 
+    >>> task_marks([2, 0], 3)
+    ['2', 'a', '1']
+    """
+    steps = {task: str(step) for step, task in enumerate(order, start=1)}
+    letters = map("".join, itertools.chain(LETTERS, itertools.product(LETTERS, repeat=2), itertools.repeat("·")))
+    return [steps.get(task) or next(letters) for task in range(num_tasks)]
+
+
+def heat_map(
+    table: Floats,
+    order: Sequence[int],
+    names: Sequence[str],
+    unit: str,
+    *,
+    marks: Sequence[str] | None = None,
+    warm: bool = False,
+) -> Chart:
+    """`table` (by task) in `order`: rows have `names`, columns the short `marks` of the same tasks.
+
+    The diagonal is left out of the scale, and so are a few outliers (`scale_top`), which `beyond` counts.
     `warm` gives positive values the warm color: where they are costs.
     """
     values, n = table[np.ix_(order, order)], len(order)
-    names, blocks = [*labels], n > MOST_CELLS
+    names, blocks = [*names], n > MOST_CELLS
+    marks = [*marks] if marks is not None else [str(k + 1) for k in range(n)]
     if blocks:
         starts = np.arange(0, n, -(-n // MOST_CELLS))
         sizes = np.diff([*starts, n])
@@ -160,10 +187,34 @@ def heat_map(table: Floats, order: Sequence[int], labels: Sequence[str], unit: s
         counts = np.maximum(np.outer(sizes, sizes) - np.diag(sizes), 1)  # the diagonal does not count
         values = np.add.reduceat(np.add.reduceat(values, starts, axis=0), starts, axis=1) / counts
         names = [f"steps {a + 1} to {a + size}" for a, size in zip(starts, sizes, strict=True)]
+        marks = [str(a + 1) for a in starts.tolist()]
     off = values if blocks else values[~np.eye(n, dtype=bool)]
-    top = _round_up(float(np.abs(off).max(initial=0.0)))
-    cells = [short(row, 4) for row in values]
-    return {"kind": "heat", "names": names, "values": cells, "top": top, "unit": unit, "warm": warm, "blocks": blocks}
+    top = scale_top(off, len(names))
+    far = off[np.abs(off) > top]
+    beyond = ""
+    if len(far):
+        said = f"{counted(len(far), 'cell')} beyond the scale, with a dot"
+        beyond = f"{said}: up to {number(float(far[np.abs(far).argmax()]))}"
+    return {
+        "kind": "heat", "names": names, "marks": marks, "values": [short(row, 4) for row in values],
+        "top": top, "beyond": beyond, "unit": unit, "warm": warm, "blocks": blocks,
+    }  # fmt: skip
+
+
+def scale_top(values: Floats, rows: int) -> float:
+    """The value of the strongest color: the largest there is, unless a few outliers would make all others pale.
+
+    Outliers are at most half a row of cells, or two (a pair of tasks), and a tenth of all; a whole row is none.
+
+    >>> scale_top(np.array([9.0, -0.2, *[0.3] * 18]), 5), scale_top(np.array([0.5, -0.9, 0.1]), 2)
+    (0.3, 0.9)
+    """
+    sizes = np.sort(np.abs(values), axis=None)[::-1]
+    outliers = max(2, rows // 2)
+    largest, usual = float(sizes.max(initial=0.0)), float(sizes[outliers]) if len(sizes) >= 10 * outliers else 0.0
+    if not 0 < OUTLYING * usual < largest:
+        return _round_up(largest)
+    return _round_up(float(sizes[sizes <= OUTLYING * usual][0]))
 
 
 def evenly(count: int, most: int) -> list[int]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from taskorder.checks import Floats, counted
-from taskorder.report.charts import evenly, heat_map, map_chart
+from taskorder.report.charts import evenly, heat_map, map_chart, task_marks
 from taskorder.report.markup import Html, html, join, tag, task
 from taskorder.report.page import Figure, Table
 from taskorder.report.text import number
@@ -51,11 +51,14 @@ def swatch(rule: str, label: str) -> Html:
 def matrix_figure(
     label: str, values: Floats, order: Sequence[int], names: Sequence[str], what: str, *, warm: bool = False
 ) -> Figure:
-    """A heat map of a table (by task) in `order`, each task with its step, and the table itself."""
-    steps = {task: step for step, task in enumerate(order, start=1)}
+    """A heat map of a table (by task) in `order`, each task with its mark, and the table itself."""
     rows = in_order(order, len(names))
-    labels = [f"{steps[task]}. {names[task]}" if task in steps else f"· {names[task]}" for task in rows]
-    return Figure(label, heat_map(values, rows, labels, what, warm=warm), _matrix_table(values, rows, names, what))
+    every = task_marks(order, len(names))
+    marks = [every[task] for task in rows]
+    labels = [f"{mark}. {names[task]}" for mark, task in zip(marks, rows, strict=True)]
+    chart = heat_map(values, rows, labels, what, marks=marks, warm=warm)
+    said = f"{label}; {chart['beyond']}" if chart["beyond"] else label
+    return Figure(said, chart, _matrix_table(values, rows, names, what))
 
 
 def in_order(order: Sequence[int], num_tasks: int) -> list[int]:

@@ -6,7 +6,6 @@ One function for each `kind` of report/charts.py. Without matplotlib there are n
 from __future__ import annotations
 
 import io
-import re
 import warnings
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
@@ -18,6 +17,8 @@ from taskorder.plots.style import GRID, ROLES, Look, style_settings
 from taskorder.report.charts import Chart
 from taskorder.report.markup import Html
 from taskorder.report.page import Figure as PageFigure
+from taskorder.report.still_map import map_still
+from taskorder.report.still_style import ACCENT, BLUE, GRAY, MOST_VECTOR_DOTS, NAME, ROW_NAME, VERMILION, WIDTH, cut
 from taskorder.report.still_svg import inline_svg
 from taskorder.report.text import number
 
@@ -25,20 +26,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-WIDTH = 5.2
-"""Inches; text of 9 points can be read where a phone shrinks the drawing, and is not huge on a wide page."""
 ROW = 0.2
 """Inches of a row with a name."""
-NAME, ROW_NAME = 24, 36
-"""Characters of a name, and of one that stands beside a row."""
 NAMED_ROWS = 40
 """Heat maps up to this size have names beside them."""
-NAMED_DOTS, NUMBERED_DOTS = 30, 60
-"""Maps up to these sizes have names, and steps in the dots."""
-MOST_VECTOR_DOTS = 500
-"""More dots than this are stored as pixels, which are smaller."""
-NOT_IN_XML = re.compile("[\x00-\x1f\x7f\ud800-\udfff\ufffe\uffff]")
-GRAY, ACCENT, BLUE, VERMILION = "#9aa3ad", "#00704f", "#0072b2", "#d55e00"
+MARKED = 20
+"""Columns of a heat map with their marks, about; of more, every k-th has one."""
 SETTINGS: dict[Any, Any] = {
     "text.parse_math": False,  # a task may be called $x$
     "font.size": 8,
@@ -91,7 +84,7 @@ def line_still(figure: Figure, chart: Chart) -> None:
     for line in chart["lines"]:
         strong = line.get("strong", False)
         few = strong and len(line["steps"]) <= 60
-        label = f"{_cut(line['label'])}  {number(line['values'][-1])}"
+        label = f"{cut(line['label'])}  {number(line['values'][-1])}"
         axes.plot(
             line["steps"], line["values"], color=_color(line["look"]), linewidth=2.2 if strong else 1, label=label,
             marker="o" if few else "", markersize=4, zorder=3 if strong else 2,
@@ -166,43 +159,18 @@ def scatter_still(figure: Figure, chart: Chart) -> None:
     axes, xs, chosen = figure.subplots(), chart["xs"], chart["chosen"]
     axes.plot(xs, chart["ys"], "o", color=GRAY, alpha=0.6, markersize=3, rasterized=len(xs) > MOST_VECTOR_DOTS)
     for dot in chosen:
-        axes.plot(dot["x"], dot["y"], "o", color=_color(dot["look"]), markersize=6, label=_cut(dot["label"]))
+        axes.plot(dot["x"], dot["y"], "o", color=_color(dot["look"]), markersize=6, label=cut(dot["label"]))
     _spread(axes, "x", [xs, [dot["x"] for dot in chosen]])
     _spread(axes, "y", [chart["ys"], [dot["y"] for dot in chosen]])
     _titles(axes, *chart["titles"])
     _legend(figure, [dot["label"] for dot in chosen])
 
 
-def map_still(figure: Figure, chart: Chart) -> None:
-    """Tasks as dots with the path of an order, and the names that find room."""
-    order, points = chart["order"], np.array(chart["points"])
-    figure.set_size_inches(WIDTH, 0.75 * WIDTH)
-    axes = figure.subplots()
-    axes.set_axis_off()
-    few = len(points) <= NUMBERED_DOTS
-    axes.plot(*points[order].T, color=ACCENT, linewidth=1.2 if few else 0.5, alpha=0.55, zorder=1)
-    known = [task for task in range(len(points)) if task not in order]
-    ends, between = [order[0], order[-1]] if order else [], order[1:-1]
-    for tasks, edge, face in ((known, GRAY, "white"), (between, ACCENT, "white"), (ends, ACCENT, ACCENT)):
-        axes.plot(
-            *points[tasks].reshape(-1, 2).T, "o", color=edge, markerfacecolor=face, zorder=2,
-            rasterized=len(tasks) > MOST_VECTOR_DOTS, markersize=10 if few else 2.5,
-        )  # fmt: skip
-    axes.margins(0.18, 0.08)
-    axes.set_aspect("equal", "datalim")
-    for step, task in enumerate(order if few else (), start=1):
-        color = "white" if task in ends else "#1b1f24"
-        axes.annotate(str(step), points[task], ha="center", va="center_baseline", fontsize=6.5, color=color, zorder=3)
-    if len(points) <= NAMED_DOTS:
-        figure.draw_without_rendering()
-        _name_dots(axes, points, chart["names"])
-
-
 def heat_still(figure: Figure, chart: Chart) -> None:
     """A square table as colored cells: one color for each sign, pale near zero."""
     from matplotlib.colors import LinearSegmentedColormap
 
-    names, top = chart["names"], chart["top"]
+    names, marks, top = chart["names"], chart["marks"], chart["top"]
     cells = np.array(chart["values"])
     if not chart["blocks"]:
         cells = np.ma.masked_array(cells, np.eye(len(cells), dtype=bool))
@@ -213,12 +181,16 @@ def heat_still(figure: Figure, chart: Chart) -> None:
     axes = figure.subplots()
     shown = axes.imshow(cells, cmap=colors, vmin=-top, vmax=top, interpolation="none")
     axes.tick_params(length=0)
-    axes.set_xticks([])
+    some = range(-(-len(names) // MARKED) - 1, len(names), -(-len(names) // MARKED))
+    axes.set_xticks(some, [marks[k] for k in some])
     if len(names) <= NAMED_ROWS:
-        axes.set_yticks(range(len(names)), [_cut(name) for name in names], fontsize=min(8, 200 / len(names)))
+        axes.set_yticks(range(len(names)), [cut(name) for name in names], fontsize=min(8, 200 / len(names)))
     else:
-        axes.set_yticks([0, len(names) - 1], ["first", "last"])
-    bar = figure.colorbar(shown, location="top", shrink=0.6, aspect=30, ticks=[-top, 0, top], label=chart["unit"])
+        axes.set_yticks(some, [marks[k] for k in some])
+    rows, columns = np.nonzero(np.ma.filled(np.abs(cells) > top, False))
+    axes.plot(columns, rows, "o", color="#1b1f24", markeredgecolor="white", markersize=min(4, 60 / len(names)))
+    unit = f"{chart['unit']}\n{chart['beyond']}" if chart["beyond"] else chart["unit"]
+    bar = figure.colorbar(shown, location="top", shrink=0.6, aspect=30, ticks=[-top, 0, top], label=unit)
     bar.ax.set_xticklabels([number(-top), "0", number(top)])
     bar.outline.set_visible(False)
 
@@ -238,12 +210,6 @@ STILLS = {
 
 def _color(look: str) -> str:
     return {"plus": BLUE, "minus": VERMILION}.get(look) or ROLES.get(look, Look(ACCENT)).color
-
-
-def _cut(name: str, most: int = NAME) -> str:
-    """A name with at most so many characters, and none that SVG cannot hold."""
-    shown = name if len(name) <= most else name[: most - 1] + "…"
-    return NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", shown)
 
 
 def _titles(axes: Axes, along: str, above: str) -> None:
@@ -296,7 +262,7 @@ def _mark_rows(axes: Axes, marks: Sequence[Any], xs: Sequence[float]) -> None:
 
 def _name_rows(axes: Axes, names: Sequence[str], values: Sequence[float]) -> None:
     """Names to the left of rows from top to bottom, numbers to their right."""
-    axes.set_yticks(range(len(names)), [_cut(name, ROW_NAME) for name in names])
+    axes.set_yticks(range(len(names)), [cut(name, ROW_NAME) for name in names])
     axes.set_ylim(len(names) - 0.4, -0.8)
     axes.tick_params(axis="y", length=0)
     axes.spines[["left"]].set_visible(False)
@@ -306,28 +272,3 @@ def _name_rows(axes: Axes, names: Sequence[str], values: Sequence[float]) -> Non
             number(value), (1, y), xycoords=axes.get_yaxis_transform(), xytext=(4, 0), textcoords="offset points",
             va="center", color="#5a636e",
         )  # fmt: skip
-
-
-def _name_dots(axes: Axes, points: np.ndarray, names: Sequence[str]) -> None:
-    """Each name right, left, above or below its dot, where it covers no other; a name without room is left out."""
-    scale = 72 / axes.figure.dpi
-    at = axes.transData.transform(points) * scale
-    paper = axes.figure.bbox.width * scale, axes.figure.bbox.height * scale
-    taken = [(x - 6, y - 6, x + 6, y + 6) for x, y in at]
-    for task, name in enumerate(map(_cut, names)):
-        wide = 4.6 * len(name)
-        for dx, dy, anchor in ((8, 0, "left"), (-8, 0, "right"), (0, 11, "center"), (0, -11, "center")):
-            left = at[task][0] + dx - wide * {"left": 0, "right": 1, "center": 0.5}[anchor]
-            box = left, at[task][1] + dy - 5, left + wide, at[task][1] + dy + 5
-            inside = box[0] >= 0 and box[1] >= 0 and box[2] <= paper[0] and box[3] <= paper[1]
-            if inside and not any(_overlap(box, other) for other in taken):
-                taken.append(box)
-                axes.annotate(
-                    name, points[task], (dx, dy), textcoords="offset points", ha=anchor, va="center", zorder=3,
-                    annotation_clip=False,
-                ).set_in_layout(False)  # fmt: skip
-                break
-
-
-def _overlap(box: tuple[float, ...], other: tuple[float, ...]) -> bool:
-    return box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]

@@ -1,6 +1,6 @@
 /** Scales with round ticks, axes, and labels that keep their distance. */
 
-import { number, svg, textWidth } from "./svg.js";
+import { fitted, number, svg, textWidth } from "./svg.js";
 
 /** @typedef {((value: number) => number) & {low: number, high: number, start: number, end: number, log: boolean,
  *  ticks: (count: number) => number[]}} Scale  from values to coordinates; values outside are moved to the edge */
@@ -53,8 +53,9 @@ function logTicks(low, high, count) {
 }
 
 /** Vertical hair lines with their numbers below, and what they count.
- * @param {Scale} across @param {number} top @param {number} bottom @param {string} title @param {number} [count] */
-export function xAxis(across, top, bottom, title, count = 6) {
+ * @param {Scale} across @param {number} top @param {number} bottom @param {string} title @param {number} width  of the drawing
+ * @param {number} [count] */
+export function xAxis(across, top, bottom, title, width, count = 6) {
   const parts = across.ticks(count).flatMap((value) => {
     const x = across(value);
     return [
@@ -62,8 +63,10 @@ export function xAxis(across, top, bottom, title, count = 6) {
       svg("text", { x, y: bottom + 16, class: "tick middle" }, number(value)),
     ];
   });
-  const middle = Math.max((across.start + across.end) / 2, textWidth(title) / 2); // a long title stays inside
-  return [...parts, title && svg("text", { x: middle, y: bottom + 34, class: "title middle" }, title)].filter(Boolean);
+  const half = textWidth(title) / 2; // a long title stays inside
+  const middle = Math.max(Math.min((across.start + across.end) / 2, width - half), Math.min(half, width / 2));
+  const said = title && svg("text", { x: middle, y: bottom + 34, class: "title middle" }, fitted(title, width));
+  return [...parts, said].filter(Boolean);
 }
 
 /** Horizontal hair lines with their numbers to the left, and what they measure, above.

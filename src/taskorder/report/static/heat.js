@@ -4,6 +4,7 @@ import { drawing, fitted, FONT, h, number, svg, textWidth } from "./svg.js";
 
 const [COLD, WARM] = [[0, 114, 178], [213, 94, 0]];
 const LARGEST_CELL = 56;
+const LEAST = 9; // the smallest text that can be read
 const NAMED = 40; // tables up to this size have their names beside them
 
 /** The color of a value: blue for one sign, vermilion for the other. @param {number} share of the strongest color
@@ -24,35 +25,59 @@ export function paint(canvas, columns, rows, color) {
   context.putImageData(image, 0, 0);
 }
 
-/** A square table. @param {Object} given @param {string} given.label @param {string} given.unit @param {string[]} given.names
- * @param {number[][]} given.values @param {number} given.top  the value of the strongest color
+/** The rows or columns of a table that are labeled: as many as find room, all of them or every k-th.
+ * @param {number} count @param {number} room  that a label needs @param {number} cell @returns {number[]} */
+export function evenly(count, room, cell) {
+  const least = Math.ceil(room / cell - 1e-9);
+  const step = least <= 1 ? 1 : [2, 5, 10, 20, 25, 50, 100].find((every) => every >= least) ?? count;
+  return Array.from({ length: count }, (_, k) => k).filter((k) => (k + 1) % step === 0 || (k === 0 && step >= 5));
+}
+
+/** A square table: rows with their names, or with their marks where names have no room, columns with their marks.
+ * @param {Object} given @param {string} given.label @param {string} given.unit
+ * @param {string[]} given.names @param {string[]} given.marks @param {number[][]} given.values
+ * @param {number} given.top  the value of the strongest color @param {string} given.beyond  what is said of larger ones
  * @param {boolean} given.warm @param {boolean} given.blocks  whether a row is a block of tasks @param {number} width */
-export function heatMap({ label, unit, names, values, top, warm, blocks }, width) {
+export function heatMap({ label, unit, names, marks, values, top, beyond, warm, blocks }, width) {
   const count = names.length;
   const size = Math.min(FONT, (0.95 * Math.min(0.68 * width, 560)) / count);
-  const legible = count <= NAMED && size >= 6.5;
+  const legible = count <= NAMED && size >= LEAST;
   const longest = legible && Math.max(...names.map((name) => textWidth(name.slice(0, 200), size)));
-  const left = legible ? Math.min(longest + 10, 0.32 * width) : 34;
-  const side = Math.min(width - left, 560, LARGEST_CELL * count);
-  const box = { x: left, y: 44, width: side, height: side };
+  const left = legible ? Math.min(longest + 10, 0.32 * width) : 8 + Math.max(...marks.map((mark) => textWidth(mark)));
+  const side = Math.min(width - left - 8, 560, LARGEST_CELL * count);
+  const cell = side / count;
+  const box = { x: left, y: beyond ? 60 : 44, width: side, height: side };
+  const middle = (start, k) => start + (k + 0.5) * cell;
   const canvas = h("canvas");
   paint(canvas, count, count, (row, column) =>
     row === column && !blocks ? [128, 128, 128, 90] : cellColor(values[row][column] / top, warm),
   );
-  const labels = legible
+  const across = evenly(count, Math.max(...marks.map((mark) => textWidth(mark))) + 4, cell);
+  const rows = legible
     ? names.map((name, row) => {
-        const y = box.y + ((row + 0.5) * side) / count + 0.35 * size;
-        return svg("text", { x: left - 8, y, "font-size": size, class: "name end" }, fitted(name, left - 8, size));
+        const at = { x: left - 8, y: middle(box.y, row) + 0.35 * size };
+        return svg("text", { ...at, "font-size": size, class: "name end" }, fitted(name, left - 8, size));
       })
-    : [
-        svg("text", { x: left - 6, y: box.y + 11, class: "tick end" }, "first"),
-        svg("text", { x: left - 6, y: box.y + side - 2, class: "tick end" }, "last"),
-      ];
-  return drawing(width, box.y + side + 4, label, [
+    : evenly(count, FONT + 2, cell).map((row) =>
+        svg("text", { x: left - 6, y: middle(box.y, row) + 4, class: "tick end" }, marks[row]),
+      );
+  const columns = across.map((column) =>
+    svg("text", { x: middle(left, column), y: box.y + side + 15, class: "tick middle column" }, marks[column]),
+  );
+  const far = [];
+  for (let row = 0; row < count; row++)
+    for (let column = 0; column < count; column++)
+      if ((row !== column || blocks) && Math.abs(values[row][column]) > top)
+        far.push([middle(left, column), middle(box.y, row)]);
+  const dots = far.map(([cx, cy]) => svg("circle", { cx, cy, r: Math.min(3, 0.25 * cell), class: "beyond" }));
+  return drawing(width, box.y + side + 20, label, [
     ...legend(top, warm, unit, left, Math.min(width - left, 260)),
+    ...(beyond ? [svg("text", { x: Math.min(left, Math.max(0, width - textWidth(beyond))), y: 54, class: "tick" }, fitted(beyond, width))] : []),
     svg("rect", { ...box, class: "paper" }),
     svg("image", { ...box, href: canvas.toDataURL(), preserveAspectRatio: "none", class: "cells" }),
-    ...labels,
+    ...rows,
+    ...columns,
+    ...dots,
     svg("rect", { ...box, class: "frame", "data-grid": true }),
   ]);
 }

@@ -29,7 +29,7 @@ export function lineChart({ label, titles, lines, band = null, named = true, hei
   const points = (curve) => Array.from(stepsOf(curve), (step, k) => [across(step), up(curve.values[k])]);
   const parts = [
     ...yAxis(up, left, width - margin, titles[1], named ? 5 : 3),
-    ...xAxis(across, named ? top : bottom, bottom, titles[0], named ? (wide ? 8 : 5) : 13),
+    ...xAxis(across, named ? top : bottom, bottom, titles[0], width, named ? (wide ? 8 : 5) : 13),
     ...(band ? bandParts(curves.slice(lines.length).map(points)) : []),
   ];
   for (const line of [...lines].sort((a, b) => Boolean(a.strong) - Boolean(b.strong))) {

@@ -26,7 +26,7 @@ export function rowChart({ label, title, ends, rows }, width) {
       svg("text", { x: width - 2, y: y + 4, class: "tick end" }, number(row.end)),
     ];
   });
-  const axis = xAxis(across, top, bottom, title, width >= 500 ? 6 : 4);
+  const axis = xAxis(across, top, bottom, title, width, width >= 500 ? 6 : 4);
   return drawing(width, bottom + 42, label, [...axis, ...parts]);
 }
 
@@ -67,6 +67,6 @@ export function columnChart({ label, titles, count, look, columns }, width) {
       svg("rect", { ...box, y: top, height: bottom - top, class: "target" }),
     );
   });
-  const axes = [...yAxis(up, left, width - 18, titles[1]), ...xAxis(across, top, bottom, titles[0])];
+  const axes = [...yAxis(up, left, width - 18, titles[1]), ...xAxis(across, top, bottom, titles[0], width)];
   return drawing(width, bottom + 42, label, [...axes, ...parts]);
 }

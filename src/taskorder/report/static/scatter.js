@@ -13,7 +13,7 @@ export function scatter({ label, titles, xs, ys, chosen }, width) {
   const cloud = xs.map((x, k) => `M${across(x).toFixed(1)} ${up(ys[k]).toFixed(1)}h0`).join("");
   const parts = [
     ...yAxis(up, left, width - 12, titles[1]),
-    ...xAxis(across, top, bottom, titles[0]),
+    ...xAxis(across, top, bottom, titles[0], width),
     svg("path", { d: cloud, class: "cloud" }),
     ...chosen.map((dot) => {
       const tip = `${dot.label}: ${number(dot.x)}, ${number(dot.y)}`;

@@ -23,7 +23,7 @@ export function histogram({ label, title, edges, counts, marks }, width) {
     return count ? [svg("rect", { ...box, class: "orders", "data-tip": tip })] : [];
   });
   const rows = markRows(marks, marks.map((mark) => across(mark.value)), foot, width, left);
-  const axis = xAxis(across, top, bottom, title, width >= 500 ? 7 : 4);
+  const axis = xAxis(across, top, bottom, title, width, width >= 500 ? 7 : 4);
   return drawing(width, bottom + 42, label, [...axis, ...bars, ...rows]);
 }
 
@@ -40,7 +40,7 @@ export function ranking({ label, titles, count, ranks, values, halves, marks }, 
   const across = scaleFrom(1, Math.max(2, count), left, width - right, { whole: true });
   const ends = values.flatMap((value, k) => [value - half(k), value + half(k)]);
   const up = scaleOf([...ends, ...marks.map((mark) => mark.value)], foot, top);
-  const parts = [...yAxis(up, left, width - right, titles[1]), ...xAxis(across, foot, bottom, titles[0])];
+  const parts = [...yAxis(up, left, width - right, titles[1]), ...xAxis(across, foot, bottom, titles[0], width)];
   if (halves) {
     const spans = values.map(
       (value, k) => `M${across(ranks[k]).toFixed(1)} ${up(value - half(k)).toFixed(1)}V${up(value + half(k)).toFixed(1)}`,

@@ -3,30 +3,51 @@
 import { drawing, fitted, FONT, pointList, svg, textWidth } from "./svg.js";
 
 const NUMBERED = 60; // up to this many tasks the dots carry their step
+const LINE = 17; // of the list of names
 const LABELED = 300; // up to this many tasks every name is there, crowded ones only when zoomed in
 
-/** A dot for each task, the path through them, and the names that find room. Dots, arrows and names keep their size
- * when the reader zooms in (class `fixed`), so that crowds come apart.
+/** A dot for each task with its mark, the path through them, and their names: beside the dots where all of them find
+ * room, else in a list below; of very many tasks those that find room. Dots, arrows and names keep their size when the
+ * reader zooms in (class `fixed`), so that crowds come apart.
  * @param {Object} given @param {string} given.label @param {number[][]} given.points  by task @param {number[]} given.order
- * @param {string[]} given.names @param {number} width */
-export function taskMap({ label, points, order, names }, width) {
+ * @param {string[]} given.names @param {string[]} given.marks @param {number} width */
+export function taskMap({ label, points, order, names, marks }, width) {
   const steps = new Map(order.map((task, k) => [task, k + 1]));
   const numbered = names.length <= NUMBERED;
   const size = numbered ? 9 : names.length <= LABELED ? 3 : 2;
   const { at, height } = onPaper(points, width);
   if (numbered) pushApart(at, 2 * size + 2, [width, height]);
-  const labels = names.length <= LABELED ? placeNames(at, names, steps, size, [width, height]) : new Map();
+  const placed = names.length <= LABELED ? placeNames(at, names, steps, size, [width, height]) : new Map();
+  const listed = numbered && [...placed.values()].some(({ room }) => !room);
   const dots = names.map((name, task) => {
     const step = steps.get(task);
     const kind = !step ? "stop known" : step === 1 ? "stop first" : step === order.length ? "stop last" : "stop";
     const tip = step ? `step ${step}: ${name.slice(0, 80)}` : `${name.slice(0, 80)}: learned before`;
-    const count = numbered && svg("text", { y: 3.7, class: "step middle" }, String(step ?? "·"));
-    const parts = [svg("circle", { r: size, class: kind }), count, labels.get(task) ?? false];
+    const mark = numbered && svg("text", { y: 3.7, class: "step middle" }, marks[task]);
+    const parts = [svg("circle", { r: size, class: kind }), mark, (!listed && placed.get(task)?.text) ?? false];
     return fixed(at[task], "", parts, { "data-tip": tip });
   });
   const path = pathParts(order.map((task) => at[task]), numbered, size);
-  return drawing(width, height, label, [...path, ...dots]);
+  if (!listed) return drawing(width, height, label, [...path, ...dots]);
+  const list = nameList(names, marks, steps, height, width);
+  return drawing(width, height + list.height, label, [...path, ...dots, ...list.parts]);
 }
+
+/** All names with their marks below the map, down one column after another: those of no step first. */
+function nameList(names, marks, steps, top, width) {
+  const turn = inTurn(names, steps, 0);
+  const wide = Math.min(Math.max(...names.map((name) => textWidth(name))) + 44, width);
+  const each = Math.ceil(turn.length / Math.min(Math.floor(width / wide), 4));
+  const parts = turn.flatMap((task, k) => {
+    const [x, y] = [wide * Math.floor(k / each), top + LINE * ((k % each) + 1)];
+    const name = svg("text", { x: x + 28, y, class: "name start" }, fitted(names[task], wide - 36));
+    return [svg("text", { x: x + 22, y, class: "tick end" }, marks[task]), name];
+  });
+  return { parts, height: LINE * each + 8 };
+}
+
+const inTurn = (names, steps, known) =>
+  names.map((_, task) => task).sort((a, b) => (steps.get(a) ?? known) - (steps.get(b) ?? known));
 
 /** Parts around a point, of the same size however far the reader has zoomed in. */
 function fixed([x, y], turned, parts, given = {}) {
@@ -82,7 +103,8 @@ function pathParts(points, arrows, size) {
   return [line, ...heads];
 }
 
-/** Each name where there is room around its dot; a name without room waits until the reader zooms in. */
+/** Each name where there is room around its dot; a name without room waits until the reader zooms in, and so does one
+ * that is cut to the same text as another. */
 function placeNames(at, names, steps, size, paper) {
   const taken = at.map(([x, y]) => [x - size - 1, y - size - 1, x + size + 1, y + size + 1]);
   const away = size + 4;
@@ -91,14 +113,16 @@ function placeNames(at, names, steps, size, paper) {
     [away - 2, -8, "start"], [2 - away, -8, "end"], [away - 2, 16, "start"], [2 - away, 16, "end"],
   ];
   const labels = new Map();
-  const turn = names.map((_, task) => task).sort((a, b) => (steps.get(a) ?? Infinity) - (steps.get(b) ?? Infinity) || 0);
-  for (const task of turn) {
-    const name = fitted(names[task], 0.3 * paper[0]);
+  const short = names.map((name) => fitted(name, 0.3 * paper[0]));
+  const distinct = new Set(short).size === new Set(names).size;
+  for (const task of inTurn(names, steps, names.length * 9)) {
+    const name = short[task];
     const boxes = spots.map((spot) => boxOf(at[task], spot, textWidth(name)));
     const free = boxes.findIndex((box) => isFree(box, taken, paper));
     const [x, y, anchor] = spots[Math.max(free, 0)];
     if (free >= 0) taken.push(boxes[free]);
-    labels.set(task, svg("text", { x, y, class: free >= 0 ? `name ${anchor}` : "name crowded" }, name));
+    const text = svg("text", { x, y, class: free >= 0 ? `name ${anchor}` : "name crowded" }, name);
+    labels.set(task, { text, room: free >= 0 && distinct });
   }
   return labels;
 }
