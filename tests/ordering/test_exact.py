@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,8 +9,8 @@ from taskorder import chain, leaves, ring, tree
 from taskorder.ordering import optimum
 from taskorder.ordering.clock import Clock
 from taskorder.ordering.exact import EFFORT, Proof, prove
-from taskorder.ordering.listing import all_errors, all_orders, order_at
-from taskorder.ordering.optimum import allowed, best_listed, minimize, own_part, root_bound
+from taskorder.ordering.listing import MAX_KEPT, all_errors, all_orders, order_at
+from taskorder.ordering.optimum import allowed, best_listed, every_order, minimize, own_part, root_bound
 from taskorder.ordering.solver_input import solver_input
 from taskorder.ordering.symmetry import symmetries
 
@@ -58,6 +60,17 @@ def test_root_bound_is_the_best_over_all_multipliers(size, weights):
             bounds.append(problem.e - float((b.T * np.linalg.solve(K, b.T)).sum()))
     assert root_bound(problem) >= max(bounds) - 1e-9 * problem.e
     assert max(bounds) > min(bounds) + 1e-3 * problem.e
+
+
+@pytest.mark.parametrize("size", [1, 4, MAX_KEPT + 1])
+def test_every_order_is_listed_once_and_the_list_stays_as_it_is(size):
+    orders = all_orders(size)
+    assert [tuple(order) for order in orders.tolist()] == list(itertools.permutations(range(size)))
+    assert not orders.flags.writeable
+    assert (all_orders(size) is orders) == (size <= MAX_KEPT)
+    listed = every_order(problem_of(np.eye(size)))
+    listed[:] = 0  # what solvers get is their own
+    assert [tuple(order) for order in all_orders(size).tolist()] == list(itertools.permutations(range(size)))
 
 
 @given(questions(min_size=2, max_size=6))

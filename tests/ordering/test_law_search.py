@@ -14,6 +14,7 @@ from taskorder.ordering import optimum
 from taskorder.ordering.clock import Clock
 from taskorder.ordering.law_problem import LawProblem
 from taskorder.ordering.law_search import best_by_law, spread_over_orders
+from taskorder.ordering.listing import all_orders
 from taskorder.ordering.local_moves import insertion_values
 from taskorder.theory.law import PLAIN_RETENTION, knowledge_from_similarity
 
@@ -39,6 +40,15 @@ def problem_of(table, retention, *, weights=None, start=None, pairs=(), objectiv
 def allowed_orders(problem):
     orders = itertools.permutations(range(problem.size))
     return np.array([order for order in orders if not np.tril(problem.precedes[np.ix_(order, order)]).any()])
+
+
+@pytest.mark.parametrize("objective", ["score", "error"])
+def test_orders_that_share_a_beginning_are_valued_as_each_alone(objective):
+    rng = np.random.default_rng(0)
+    problem = problem_of(transfer(5, 0, -0.5), rng.random(5), start=rng.random(5), objective=objective)
+    for orders in (all_orders(5), rng.permuted(np.tile(np.arange(5), (30, 1)), axis=1), all_orders(5)[:0]):
+        np.testing.assert_array_equal(problem.values(orders), problem.value_paths(orders)[:, -1])
+        assert [problem.value(order) for order in orders] == pytest.approx(problem.values(orders).tolist(), rel=1e-14)
 
 
 @settings(max_examples=60)

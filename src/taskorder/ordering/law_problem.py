@@ -48,11 +48,20 @@ class LawProblem:
         return float(self.values(order[None])[0])
 
     def values(self, orders: Ints) -> Floats:
-        """(b,) scores or errors of many orders, (b, n) positions, all advanced together."""
-        state = np.tile(self.start, (len(orders), 1))
-        for visits in orders.T:
-            self._advance(state, visits)
-        return self.valued(state)
+        """(b,) scores or errors of many orders, (b, n) positions, all advanced together.
+
+        Orders next to each other share the states of their common beginning: of all orders, listed in lexicographic
+        order, a third of the states is left to compute.
+        """
+        fresh = np.ones(orders.shape, dtype=np.bool_)  # whether a beginning is another than that of the order above
+        np.logical_or.accumulate(orders[1:] != orders[:-1], axis=1, out=fresh[1:])
+        state, row = self.start[None].copy(), np.zeros(len(orders), dtype=np.int64)
+        for step in range(self.size):
+            heads = np.flatnonzero(fresh[:, step])
+            state = state[row[heads]]
+            self._advance(state, orders[heads, step])
+            row = np.cumsum(fresh[:, step]) - 1
+        return self.valued(state[row])
 
     def value_paths(self, orders: Ints) -> Floats:
         """(b, n + 1) the score or error of many orders before the first visit and after each one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from concurrent.futures import ThreadPoolExecutor
@@ -14,13 +15,28 @@ from taskorder.ordering.problem import Problem
 
 MAX_LISTED = 11
 """Listing 11 tasks gives 40 million errors (320 MB); more is refused."""
+MAX_KEPT = 8
+"""Of up to so many tasks the list is made once: 2.6 MB. A plan from a pilot asks for it hundreds of times."""
 
 
 def all_orders(num_tasks: int) -> Ints:
-    """(n!, n) every order in lexicographic order: row i belongs to entry i of `all_errors`."""
+    """(n!, n) every order in lexicographic order: row i belongs to entry i of `all_errors`; not to be written to.
+
+    >>> all_orders(3)[:3].tolist()
+    [[0, 1, 2], [0, 2, 1], [1, 0, 2]]
+    """
+    return _kept(num_tasks) if num_tasks <= MAX_KEPT else _listed(num_tasks)
+
+
+def _listed(num_tasks: int) -> Ints:
     count = math.factorial(num_tasks)
     flat = itertools.chain.from_iterable(itertools.permutations(range(num_tasks)))
-    return np.fromiter(flat, np.int64, count * num_tasks).reshape(count, num_tasks)
+    orders = np.fromiter(flat, np.int64, count * num_tasks).reshape(count, num_tasks)
+    orders.flags.writeable = False
+    return orders
+
+
+_kept = functools.lru_cache(_listed)
 
 
 def order_at(rank: int, num_tasks: int) -> Ints:

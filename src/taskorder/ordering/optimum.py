@@ -137,6 +137,8 @@ def every_order(problem: Problem | LawProblem) -> Ints:
 
 def allowed(orders: Ints, precedes: np.ndarray) -> Ints:
     """The rows of `orders` that keep every precedence."""
+    if not precedes.any():
+        return orders
     steps = np.argsort(orders, axis=1)
     for a, b in np.argwhere(precedes):
         keep = steps[:, a] < steps[:, b]
