@@ -11,6 +11,7 @@ from taskorder.audit.method_pairs import interaction_test
 from taskorder.audit.next_runs import NextRuns, power_of_orders
 from taskorder.audit.results import Results
 from taskorder.cli import main
+from taskorder.ordering import solve as solving
 from taskorder.typed import typed
 
 from .drawn_results import draw
@@ -54,6 +55,13 @@ def test_extremes_by_the_law_come_first():
     assert [planned.why for planned in upcoming.orders[:3]] == ["best by the law", "worst by the law", "random"]
     for planned, rule in zip(upcoming.orders, ("optimal", "worst"), strict=False):
         assert planned.order == solve(TABLE, rule, names=NAMES, retention=0.1).named_order
+
+
+def test_extremes_are_searched_once(monkeypatch):
+    rules = []
+    monkeypatch.setattr(solving, "solve", lambda *args, **options: rules.append(args[1]) or solve(*args, **options))
+    next_runs(16, table=TABLE, names=NAMES)
+    assert rules == ["optimal", "worst"]
 
 
 def test_what_was_run_counts():

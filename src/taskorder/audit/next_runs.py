@@ -179,8 +179,9 @@ def next_runs(
     }
     ratio = _ratio(methods)
     assumed = USUAL_RATIO if ratio is None else ratio
+    extremes = _extremes(tasks, table, retention)
     options = [
-        _block(num_seeds, _candidates(usable, tasks, table, retention, ran, seed), list(usable), ran, budget)
+        _block(num_seeds, _candidates(extremes, usable, tasks, ran, seed), list(usable), ran, budget)
         for num_seeds in POSSIBLE_SEEDS
     ]
     # two or three orders say little of orders in general, however many seeds they have
@@ -279,25 +280,27 @@ def _ratio(methods: Mapping[str, Results]) -> float | None:
     return float(np.clip(np.median(ratios), 0.1, 10.0)) if ratios else None
 
 
+def _extremes(tasks: tuple[str, ...], table: ArrayLike | None, retention: Any) -> list[NextOrder]:
+    """The best and the worst order by the law; where there is a table, each takes a search."""
+    if table is None:
+        return []
+    from taskorder.ordering.solve import solve
+
+    best, worst = (solve(table, rule, names=tasks, retention=retention).named_order for rule in ("optimal", "worst"))
+    return [NextOrder(best, BEST), *([NextOrder(worst, WORST)] if worst != best else [])]
+
+
 def _candidates(
+    extremes: Sequence[NextOrder],
     methods: Mapping[str, Results],
     tasks: tuple[str, ...],
-    table: ArrayLike | None,
-    retention: Any,
     ran: set[tuple[str, str, str]],
     seed: int,
 ) -> Iterator[NextOrder]:
     """Orders to run: the extremes, those run before from the most runs to the fewest, then random ones."""
-    from taskorder.ordering.solve import solve
-
     rng = np.random.default_rng(seed_number(seed))
-    seen: set[tuple[str, ...]] = set()
-    if table is not None:
-        for rule, why in (("optimal", BEST), ("worst", WORST)):
-            extreme = solve(table, rule, names=tasks, retention=retention).named_order
-            if extreme not in seen:
-                seen.add(extreme)
-                yield NextOrder(extreme, why)
+    yield from extremes
+    seen = {extreme.order for extreme in extremes}
     before = [*dict.fromkeys(order for one in methods.values() for order in one.orders)]
     counts = {order: sum(run[1] == order for run in ran) for order in before}
     mixed = [before[k] for k in rng.permutation(len(before))]

@@ -65,6 +65,16 @@ def pilot_sample(
             raise ValueError(f"`tasks` must have data to sample from, got only the name {task.name!r}.")
         rng = np.random.default_rng([seed, zlib.crc32(task.name.encode())])
         rows = _sampled_rows(task, int(size) if counted else None, float(size), rng)
+        if task.regression and (task.targets[rows] == task.targets[rows[0]]).all():
+            raise BadArgument(
+                "`tasks` must have different numbers to predict in a sample, got only "
+                f"{float(task.targets[rows[0]])!r} in {len(rows)} of the {len(task.targets)} examples of "
+                f"{task.name!r}. Take a larger ",
+                "pilot",
+                " or ",
+                "budget",
+                ".",
+            )
         sample = task.take(rows)
         sampled.append(sample if keep_eval else replace(sample, eval_inputs=None, eval_labels=None))
     return tuple(sampled)
