@@ -1,5 +1,6 @@
 """What the page shows: comparisons, what-ifs, charts; on phones, on paper and to a keyboard; in a real browser."""
 
+import itertools
 import re
 
 import numpy as np
@@ -21,6 +22,8 @@ def test_phone_width(load):
         box = page.locator(element).first.bounding_box()
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= 375
+    best, tasks = (page.locator(element).bounding_box() for element in ("#optimal", "#tasks"))
+    assert best["y"] + best["height"] <= tasks["y"]
     page.locator("#download").tap()
     menu = page.locator("#downloads").bounding_box()
     assert menu["x"] >= 0
@@ -87,6 +90,38 @@ def test_three_tasks_show_the_phase_diagram(load):
     plot = page.locator("#three-map").bounding_box()
     assert (point["x"] + point["width"] / 2 - plot["x"]) / plot["width"] == pytest.approx(0.8, abs=0.02)
     assert (point["y"] + point["height"] / 2 - plot["y"]) / plot["height"] == pytest.approx(0.45, abs=0.02)
+
+
+@pytest.mark.parametrize("width", [375, 1440])
+def test_heat_maps_name_their_rows_and_number_their_columns(load, width):
+    page = load("chain", 12, viewport={"width": width, "height": 900})
+    page.click("#similarities summary")
+    for canvas, columns in (("heat", 13), ("map", 12)):
+        labeled = page.locator(f".labeled:has(#{canvas})")
+        expect(labeled.locator(".rows span")).to_have_text([f"{k + 1} {name}" for k, name in enumerate("ABCDEFGHIJKL")])
+        parts = labeled.evaluate(  # at one moment: the page may still grow
+            "(all) => [...all.querySelectorAll('canvas, span')].map((part) => "
+            "[part.parentNode.className, part.textContent, part.getBoundingClientRect().toJSON()])"
+        )
+        (box,) = [rect for side, _, rect in parts if side == "labeled"]
+        rows = [rect["y"] + rect["height"] / 2 for side, _, rect in parts if side == "rows"]
+        np.testing.assert_allclose(rows, box["y"] + (np.arange(12) + 0.5) / 12 * box["height"], atol=1.5)
+        below = [(int(text), rect) for side, text, rect in parts if side == "columns"]
+        assert len(below) >= 6
+        for (_, left), (_, right) in itertools.pairwise(below):
+            assert left["right"] < right["left"]
+        for number, rect in below:
+            middle = box["x"] + (number + columns - 12.5) / columns * box["width"]
+            assert (rect["left"] + rect["right"]) / 2 == pytest.approx(middle, abs=1.5)
+
+
+def test_no_example_stands_alone_on_a_phone(open_page):
+    page = open_page(viewport={"width": 375, "height": 740})
+    boxes = [button.bounding_box() for button in page.locator(".examples button").all()]
+    rows = [[box for box in boxes if box["y"] == y] for y in sorted({box["y"] for box in boxes})]
+    ends = {round(row[-1]["x"] + row[-1]["width"]) for row in rows}
+    assert len(rows) > 1
+    assert len(ends) == 1
 
 
 def test_the_skip_link_leaves_the_address_alone(load):

@@ -1,5 +1,6 @@
 """The page in a real browser: opened from disk, by mouse, by keyboard, at phone width, in the dark, on paper."""
 
+import itertools
 import json
 from pathlib import Path
 
@@ -131,6 +132,22 @@ def test_without_scripts_every_chart_is_a_still_drawing(opened, width):
     page.locator("#path summary").click()
     assert page.locator("#path table").is_visible()
     assert page.problems == []
+
+
+def test_no_fact_stands_alone(opened):
+    page = opened()
+    for width, count in itertools.product((390, 820), (2, 3, 4, 5)):
+        page.set_viewport_size({"width": width, "height": 700})
+        ends = page.evaluate(
+            """(count) => {
+              const all = document.querySelector(".facts");
+              all.replaceChildren(...Array(count).fill(all.firstChild).map((card) => card.cloneNode(true)));
+              return [...all.children].map((card) => card.getBoundingClientRect()).map(({y, right}) => [y, right]);
+            }""",
+            count,
+        )
+        assert len(ends) == count
+        assert len({round(end) for end in dict(ends).values()}) == 1
 
 
 def test_without_scripts_and_drawings_all_numbers_are_there(browser, make_page, tmp_path, monkeypatch):

@@ -66,6 +66,18 @@ def test_labels_keep_their_distance(draw):
     assert draw("() => charts.spreadOut([10, 11, 50], 10, 0, 60)") == [10, 20, 50]
 
 
+@pytest.mark.parametrize("width", [288.0, 348.0])
+def test_a_long_title_of_an_axis_stays_inside(draw, width):
+    title = "knowledge: just learned (hollow) and at the end (full)"
+    chart = charts.row_chart([Bar("a task with a name", 0.0, 1.0, "best", "")], title, ends=True)
+    (part,) = [part for part in parts_of(draw, "rowChart", chart, width) if part.get("class") == "title middle"]
+    size = float(part.get("font-size", 12))
+    half = draw("([text, size]) => charts.textWidth(text, size)", [part["text"], size]) / 2
+    assert size >= 9
+    assert half - 1 <= float(part["x"]) <= width - half + 1
+    assert part["text"][:40] == title[:40]
+
+
 def test_long_names_are_cut_to_fit(draw):
     for name in ("x" * 10_000, "猫" * 50, "short", "\N{GRINNING FACE}" * 60):
         assert draw("(name) => charts.textWidth(charts.fitted(name, 80))", name) <= 84

@@ -211,6 +211,7 @@ def test_steps_that_may_come_in_any_order_are_dashed(make_page):
 
 def test_notes_do_not_stand_under_warnings(make_page):
     text, numbers = make_page(6, matrix=False)
+    assert text.index('id="notes"') > text.index('id="confidence"')
     notes = text[text.index('id="notes"') :]
     assert "--similarity FILE" in notes[: notes.index("</section>")]
     assert not numbers.plan.warnings

@@ -33,7 +33,7 @@ def comparison_page(comparison: Comparison, title: str) -> Page:
             "The table is taken as exact: what is wrong in it is not part of this.",
         ],
         warnings=(),
-        notes=[*(price.said(comparison.objective) for price in comparison.prices), *comparison.notes],
+        notes=comparison.notes,
         made={
             "Tasks": str(len(names)),
             "Objective": comparison.objective,

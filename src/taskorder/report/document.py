@@ -45,13 +45,13 @@ def page_html(page: Page, command: str) -> str:
     top = tag(
         "header", tag("p", "taskorder report", class_="kicker"), tag("h1", page.title), answer, _facts(page.facts)
     )
-    lists = [("warnings", "Warnings", page.warnings), ("notes", "Notes", page.notes)]
     body = [
         top,
         tag("noscript", tag("p", f"Scripts are off: {scripts_off}.", class_="words")),
-        *(_list(*given) for given in lists if given[2]),
+        _list("warnings", "Warnings", page.warnings) if page.warnings else "",
         *(_section(section, drawings) for section in page.sections),
         _list("confidence", "What is certain and what is not", page.confidence),
+        _list("notes", "Notes", page.notes) if page.notes else "",
         _made(page, command),
     ]
     return "<!doctype html>\n" + tag(

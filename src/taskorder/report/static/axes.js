@@ -1,6 +1,6 @@
 /** Scales with round ticks, axes, and labels that keep their distance. */
 
-import { fitted, number, svg, textWidth } from "./svg.js";
+import { fitted, FONT, number, svg, textWidth } from "./svg.js";
 
 /** @typedef {((value: number) => number) & {low: number, high: number, start: number, end: number, log: boolean,
  *  ticks: (count: number) => number[]}} Scale  from values to coordinates; values outside are moved to the edge */
@@ -63,9 +63,11 @@ export function xAxis(across, top, bottom, title, width, count = 6) {
       svg("text", { x, y: bottom + 16, class: "tick middle" }, number(value)),
     ];
   });
-  const half = textWidth(title) / 2; // a long title stays inside
+  const size = Math.max(9, Math.min(FONT, (FONT * width) / textWidth(title))); // a long title stays inside
+  const half = textWidth(title, size) / 2;
   const middle = Math.max(Math.min((across.start + across.end) / 2, width - half), Math.min(half, width / 2));
-  const said = title && svg("text", { x: middle, y: bottom + 34, class: "title middle" }, fitted(title, width));
+  const at = { x: middle, y: bottom + 34, "font-size": size < FONT && size };
+  const said = title && svg("text", { ...at, class: "title middle" }, fitted(title, width, size));
   return [...parts, said].filter(Boolean);
 }
 

@@ -26,11 +26,12 @@ export function paint(canvas, columns, rows, color) {
 }
 
 /** The rows or columns of a table that are labeled: as many as find room, all of them or every k-th.
- * @param {number} count @param {number} room  that a label needs @param {number} cell @returns {number[]} */
-export function evenly(count, room, cell) {
+ * @param {number} count @param {number} room  that a label needs @param {number} cell
+ * @param {number} [first]  the number of the first @returns {number[]} */
+export function evenly(count, room, cell, first = 1) {
   const least = Math.ceil(room / cell - 1e-9);
   const step = least <= 1 ? 1 : [2, 5, 10, 20, 25, 50, 100].find((every) => every >= least) ?? count;
-  return Array.from({ length: count }, (_, k) => k).filter((k) => (k + 1) % step === 0 || (k === 0 && step >= 5));
+  return Array.from({ length: count }, (_, k) => k).filter((k) => (k + first) % step === 0 || (k === 0 && step >= 5));
 }
 
 /** A square table: rows with their names, or with their marks where names have no room, columns with their marks.
