@@ -115,6 +115,15 @@ def test_heat_maps_name_their_rows_and_number_their_columns(load, width):
             assert (rect["left"] + rect["right"]) / 2 == pytest.approx(middle, abs=1.5)
 
 
+def test_one_large_error_does_not_squeeze_the_scale(open_page):
+    top = "async (values) => (await import('/static/heatmaps.js')).usualTop(values)"
+    page = open_page()
+    values = np.linspace(0, 1, 100).tolist()
+    assert page.evaluate(top, values) == 1
+    assert page.evaluate(top, [*values, 1.8]) == 1.8
+    assert page.evaluate(top, [*values, 50]) == pytest.approx(1, abs=0.02)
+
+
 def test_no_example_stands_alone_on_a_phone(open_page):
     page = open_page(viewport={"width": 375, "height": 740})
     boxes = [button.bounding_box() for button in page.locator(".examples button").all()]
