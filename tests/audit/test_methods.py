@@ -151,3 +151,11 @@ def test_what_cannot_be_compared_is_refused(tmp_path):
         with pytest.raises(ValueError, match=said.replace("(", r"\(")):
             audit_methods(runs)
     assert list(read_methods(single)) == ["a"]
+
+
+def test_methods_that_tie_are_both_best():
+    table = np.array([[0.5, 0.5], [0.6, 0.6], [0.7, 0.7]])
+    ahead = table + np.array([[0.1], [0.0], [0.0]])
+    audit = audit_methods({"plain": results(table), "replay": results(ahead)})
+    assert [(score.method, score.best_in) for score in audit.methods] == [("replay", 3), ("plain", 2)]
+    assert "plain is ahead in 0 of 3 orders, with 2 ties (33.3 %, " in audit.summary()

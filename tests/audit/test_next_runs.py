@@ -130,6 +130,14 @@ def test_orders_are_ready_for_order_json():
     ("budget", "options", "said"),
     [
         (3, {"names": NAMES}, "`budget` must pay for two orders with two seeds, 4 runs, got 3"),
+        (
+            4,
+            {"results": results(2, 10, names=["a", "b"])},
+            "`budget` must pay for a further order or seed, got 4, and 2 orders have 8 seeds already",
+        ),
+        (1, {"results": results(4, 2)}, "got 1, and 4 orders have 2 seeds already. Take a larger one"),
+        (8, {"table": [[1.0]]}, "`table` must have two tasks or more, got 1"),
+        (8, {"names": ["a"]}, "`names` must have two tasks or more, got 1"),
         (0, {"names": NAMES}, "`budget` must be a positive integer, got 0"),
         (10**6, {"names": NAMES}, "`budget` must be at most 10000 runs, got 1000000"),
         (8, {}, "`names` must list the tasks where there are no results and no table, got none"),

@@ -41,6 +41,8 @@ Y = [0, 1, 0, 1]
         ((X, Y, X, [0, 1, 2, 1]), "`eval_labels` of task 'cats' must be classes that it has examples of"),
         ((X, Y, X[:2], [1, 1]), "`eval_labels` of task 'cats' must have at least two classes, got only 1"),
         ((X, Y, np.full_like(X, np.inf), Y), "`eval_inputs` of task 'cats' must be finite"),
+        ((X, Y, None, None, (0, 1, 1)), "`classes` of task 'cats' must list different classes, got (0, 1, 1)"),
+        ((X, Y, None, None, "01"), "`classes` of task 'cats' must list different classes, got '01'"),
         ((X, Y, None, None, (0, 7)), "`labels` of task 'cats' must be among its classes, got 1"),
     ],
 )

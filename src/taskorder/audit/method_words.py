@@ -126,7 +126,9 @@ def _method(score: MethodScore, audit: MethodAudit) -> str:
 def flips_text(pair: MethodPair) -> str:
     """In how many orders the worse of two is ahead."""
     noise = "" if pair.noise_flips is None else f"; noise alone: {share_text(pair.noise_flips)}"
+    ties = pair.num_orders - pair.wins - pair.losses
+    tied = f", with {counted(ties, 'tie')}" if ties else ""
     return (
-        f"{pair.losses} of {counted(pair.num_orders, 'order')} ({share_text(pair.flips)}, "
+        f"{pair.losses} of {counted(pair.num_orders, 'order')}{tied} ({share_text(pair.flips)}, "
         f"{share_text(pair.flips_low)} to {share_text(pair.flips_high)}{noise})"
     )

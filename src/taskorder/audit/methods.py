@@ -28,7 +28,7 @@ class MethodScore:
     mean: float
     """Final average accuracy over the runs in the orders that all methods have; all its runs where there are none."""
     best_in: int
-    """Orders, of those that all methods have, in which this method is best."""
+    """Orders, of those that all methods have, in which this method is best, alone or with others."""
     audit: Audit
 
 
@@ -159,7 +159,10 @@ def _mean(results: Results, orders: set[str]) -> float:
 
 
 def _best_in(results: Mapping[str, Results], orders: list[str]) -> dict[str, int]:
-    """In how many of these orders each method is best."""
-    table = np.array([[np.nanmean(one.whole[one.orders.index(order)]) for order in orders] for one in results.values()])
-    winners = table.argmax(axis=0) if orders else np.zeros(0, dtype=int)
-    return {method: int((winners == row).sum()) for row, method in enumerate(results)}
+    """In how many of these orders each method is best, alone or with others."""
+    means = [[float(np.nanmean(of.whole[of.orders.index(order)])) for order in orders] for of in results.values()]
+    best = [max(by_method) for by_method in zip(*means, strict=True)]
+    return {
+        method: sum(mean >= top for mean, top in zip(by_order, best, strict=True))
+        for method, by_order in zip(results, means, strict=True)
+    }

@@ -168,14 +168,16 @@ def next_runs(
         raise BadArgument(f"`budget` must be at most {MOST_BUDGET} runs, got {budget}.")
     methods = _methods(results)
     tasks = _tasks(methods, table, names)
+    if len(tasks) < 2:
+        raise BadArgument(f"`{'names' if table is None else 'table'}` must have two tasks or more, got {len(tasks)}.")
     notes: list[str] = []
-    usable = {name: one if one.common_seeds else _without_runs(one) for name, one in methods.items()}
-    if any(not one.common_seeds for one in methods.values()):
+    usable = {name: done if done.common_seeds else _without_runs(done) for name, done in methods.items()}
+    if any(not done.common_seeds for done in methods.values()):
         notes.append("runs without a seed cannot be completed by others, so all runs are new")
     ran = {
-        (method, one.orders[row], one.seeds[column])
-        for method, one in usable.items()
-        for row, column in np.argwhere(np.isfinite(one.whole))
+        (method, done.orders[row], done.seeds[column])
+        for method, done in usable.items()
+        for row, column in np.argwhere(np.isfinite(done.whole))
     }
     ratio = _ratio(methods)
     assumed = USUAL_RATIO if ratio is None else ratio
@@ -193,7 +195,12 @@ def next_runs(
     choice = int(np.argmax(np.round(powers, 3)))
     num_seeds = POSSIBLE_SEEDS[choice]
     orders, runs = options[choice]
-    if len(orders) < 2 or not runs:
+    if len(orders) > 1 and not runs:
+        raise BadArgument(
+            f"`budget` must pay for a further order or seed, got {budget}, and {len(orders)} orders have {num_seeds} "
+            "seeds already. Take a larger one, unless these are all orders."
+        )
+    if len(orders) < 2:
         least = 4 * max(1, len(usable))
         raise BadArgument(f"`budget` must pay for two orders with two seeds, {least} runs, got {budget}.")
     needed = {run.order for run in runs}
@@ -238,7 +245,7 @@ def _without_runs(results: Results) -> Results:
 
 def _tasks(methods: Mapping[str, Results], table: ArrayLike | None, names: Sequence[str] | None) -> tuple[str, ...]:
     """What orders call the tasks, in the order of the table."""
-    known = {order for one in methods.values() for order in one.orders}
+    known = {order for done in methods.values() for order in done.orders}
     steps = sorted(next(iter(known)).split(">")) if known else []
     if known and len(steps) < 2:
         raise BadArgument("`results` must have orders that list their tasks like 2>0>1, got names of orders.")
@@ -252,8 +259,8 @@ def _tasks(methods: Mapping[str, Results], table: ArrayLike | None, names: Seque
         return given
     if len(steps) != num_tasks:
         raise BadArgument(f"`table` must have the {len(steps)} tasks of the results, got {num_tasks}.")
-    one = next(iter(methods.values()))
-    called = dict(zip(one.task_names, one.tasks, strict=True))
+    done = next(iter(methods.values()))
+    called = dict(zip(done.task_names, done.tasks, strict=True))
     by_name = [called.get(name, name) for name in given]
     if sorted(by_name) == steps:
         return tuple(by_name)
@@ -270,9 +277,9 @@ def _by_number(name: str) -> tuple[bool, int, str]:
 def _ratio(methods: Mapping[str, Results]) -> float | None:
     """Variance of orders over that of the rest, the middle one of all methods that tell it."""
     ratios = []
-    for one in methods.values():
-        design, rows, columns = design_of(one.whole, common_seeds=one.common_seeds)
-        table = one.whole[np.ix_(rows, columns)]
+    for done in methods.values():
+        design, rows, columns = design_of(done.whole, common_seeds=done.common_seeds)
+        table = done.whole[np.ix_(rows, columns)]
         if design in ("crossed", "nested"):
             split = (crossed_split if design == "crossed" else nested_split)(table)
             if split.error_variance > 0:
@@ -301,7 +308,7 @@ def _candidates(
     rng = np.random.default_rng(seed_number(seed))
     yield from extremes
     seen = {extreme.order for extreme in extremes}
-    before = [*dict.fromkeys(order for one in methods.values() for order in one.orders)]
+    before = [*dict.fromkeys(order for done in methods.values() for order in done.orders)]
     counts = {order: sum(run[1] == order for run in ran) for order in before}
     mixed = [before[k] for k in rng.permutation(len(before))]
     for order in sorted(mixed, key=lambda order: -counts[order]):

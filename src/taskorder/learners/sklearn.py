@@ -92,7 +92,7 @@ class SklearnLearner(ByClass):
             if self.has_probabilities or self.predicts_numbers
             else "losses are shares of errors: the estimator gives no probabilities"
         )
-        self._kept: dict[tuple[int, ...], tuple[Any, Rows]] = {}
+        self._kept: dict[tuple[int, ...], tuple[Any, Any, Rows]] = {}
 
     def make(self, seed: int) -> SklearnModel:
         """A clone with this random state."""
@@ -208,11 +208,11 @@ class SklearnLearner(ByClass):
                         f"got {count} of {len(rows)} from {type(step).__name__}. "
                         "Vectorizers read one column of texts: frame['text'], not frame[['text']]."
                     )
-            kept = inputs, rows_of(values)
+            kept = inputs, steps, rows_of(values)  # both stay, so that no other object gets their id
             if len(self._kept) >= KEPT:
                 self._kept.pop(next(iter(self._kept)))
             self._kept[key] = kept
-        return kept[1]
+        return kept[-1]
 
 
 def _parts(estimator: Any) -> tuple[tuple[Any, ...], Any]:

@@ -65,6 +65,12 @@ class Task:
                 raise ValueError(
                     f"`{name}` and `{label_name}` of task {self.name!r} must be given together, got only one."
                 )
+        classes: Any = self.classes
+        if isinstance(classes, str) or len(set(classes)) < len(classes):
+            raise ValueError(
+                f"`classes` of task {self.name!r} must list different classes, got {classes!r}. "
+                "Leave them out for those of the labels."
+            )
         column = self.labels if isinstance(self.labels, str | int) else None
         rows, labels = self._examples("inputs", "labels", self.labels)
         seen = () if labels is None or self.regression else distinct(labels)
