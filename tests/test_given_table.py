@@ -214,3 +214,9 @@ def test_the_input_stays_as_it_is():
     before = table.copy()
     solve(table)
     np.testing.assert_array_equal(table, before)
+
+
+def test_the_path_of_a_file_is_told_from_a_table():
+    for call in (solve, compare):
+        with pytest.raises(ValueError, match=r"^`table` must be .* got the text 'table\.xlsx'\. Read a file with"):
+            call("table.xlsx")

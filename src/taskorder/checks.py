@@ -71,6 +71,9 @@ def numbers(value: ArrayLike) -> Floats | None:
 
 def square_matrix(value: ArrayLike, name: str = "similarity", *, missing: bool = False) -> Floats:
     """A float64 copy of a finite, square, nonempty matrix; `missing` allows nan, for a missing number."""
+    if isinstance(value, str):
+        fix = "Read a file with `read_similarity(path)`: it gives the table and the names."
+        raise BadArgument(f"`{name}` must be a square table of numbers, got the text {value[:60]!r}. {fix}")
     matrix = numbers(value)
     if matrix is None:
         raise BadArgument(f"`{name}` must be a square table of numbers, got ragged rows, text or too large a number.")

@@ -133,7 +133,11 @@ class PortableOrder:
     def groups_in_order(self) -> tuple[tuple[int, ...], ...]:
         """The class groups from the first task learned to the last; every task must come once and own its classes."""
         if not self.class_groups:
-            raise BadArgument("`class_groups` must list the classes of each task, got none. Give ", "class_groups", ".")
+            raise BadArgument(
+                "`class_groups` must list the classes of each task, got none. Give ",
+                "class_groups",
+                " with the plan, like [[0, 1], [2, 3]]: no class in two tasks.",
+            )
         if sorted(self.sequence) != list(range(len(self.names))):
             raise BadArgument(
                 f"`order` must visit each of the {len(self.names)} tasks once to become a class order, "

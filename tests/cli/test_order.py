@@ -58,7 +58,10 @@ def test_standard_input_and_classes_from_a_file(here, capsys, monkeypatch):
         (["no.json"], "`no.json` must be a readable file, got: No such file"),
         (["table.csv"], "`table.csv` must be a plan or an order in JSON, got a parse error"),
         (["list.json"], "`list.json` must be a plan (taskorder solve --json) or an order.json, got other JSON"),
-        (["plan.json", "--to", "pycil"], "`--classes` must list the classes of each task, got none. Give `--classes`."),
+        (
+            ["plan.json", "--to", "pycil"],
+            "`--classes` must list the classes of each task, got none. Give `--classes` with the plan, like [[0, 1],",
+        ),
         (["plan.json", "--to", "caffe"], "`--to` must be one of avalanche, avalanche-nc"),
         (["plan.json", "--classes", "[[0], [1]"], "`--classes` must be JSON like [[0, 1], [2, 3]], got a parse error"),
         (["plan.json", "--classes", "[0, 1, 2]"], "`--classes` must list the classes of each task"),

@@ -249,7 +249,7 @@ BAD_WORDS = {
     ("north.csv", "south.csv", "--learner", SGD, "--budget", "0.001 runs"): "`--budget` must be enough for a race",
     ("north.csv", "south.csv", "--learner", SGD, "--retention", "1.5"): "`--retention` must be in [0, 1], got 1.5",
     ("north.csv", "south.csv", "--learner", SGD, "--rule", "luck"): "`--rule` must be one of auto, optimal",
-    ("north.csv", "south.csv", "--pilot", "some"): "argument --pilot",
+    ("north.csv", "south.csv", "--pilot", "some"): "argument --pilot: must be a share like 5% or",
     ("north.csv", "south.csv", "--before", "north"): "`--before` must be A:B (A before B)",
     ("north.csv", "south.csv", "--before", "north:west"): "must name a known task, got 'west'. Tasks: north, south",
     ("north.csv", "south.csv", "--first", "west"): "`--first` must name a known task, got 'west'",

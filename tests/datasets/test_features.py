@@ -75,7 +75,7 @@ def test_images_stay_bytes(npz):
     ("arrays", "said"),
     [
         ({"inputs": ROWS}, r"must hold inputs and labels.*got inputs"),
-        ({"x": ROWS}, "got none of them"),
+        ({"x": ROWS, "y": TWO}, "got x, y. Save it"),
         ({"inputs": ROWS, "labels": TWO, "test_inputs": ROWS}, "both test_inputs and test_labels or neither"),
         ({"inputs": ROWS, "labels": TWO[:9]}, "one label a row, got 9 labels for 10 rows"),
         ({"inputs": ROWS, "labels": TWO, "test_inputs": ROWS, "test_labels": TWO[:9]}, "got 9 for 10"),

@@ -109,7 +109,10 @@ def test_the_layout_is_explained(folder, tmp_path):
     with pytest.raises(ValueError, match="must have the class folders that train has, got 'owl' too"):
         load(folder)
     (folder / "train" / "owl").mkdir()
-    with pytest.raises(ValueError, match="owl` must hold images"):
+    with pytest.raises(ValueError, match=r"owl` must hold images .* got none\. Lay images out as"):
+        load(folder)
+    (folder / "train" / "owl" / "snowy").mkdir()
+    with pytest.raises(ValueError, match=r"got none\. Is every folder in it a task\? Then name them: .*train/\*\.$"):
         load(folder)
 
 

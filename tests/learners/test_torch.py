@@ -65,6 +65,10 @@ def test_a_last_batch_of_one_joins_the_one_before(digits):
 def test_what_is_no_module_is_refused():
     with pytest.raises(ValueError, match=r"`module_factory` must return an nn.Module, got int"):
         TorchLearner(lambda: 3).make(0)
+    with pytest.raises(ValueError, match=r"^`module_factory` must be a function that makes .* got Sequential\.$"):
+        TorchLearner(module())
+    with pytest.raises(ValueError, match=r"^`optimizer_factory` must be a function of weights.* got Adam\.$"):
+        TorchLearner(module, torch.optim.Adam(module().parameters()))
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")

@@ -114,4 +114,5 @@ def test_knowledge_of_a_part_is_that_of_its_seeds_and_examples():
 
 def test_the_sentence_says_where_the_number_comes_from():
     assert Retention(0.13, 0.13, 0.13).sentence.endswith("learned (assumed)")
+    assert Retention(0.13, 0.1, 0.2, 1).sentence.endswith("learned (measured on 1 pair)")
     assert Retention(0.5, 0.5, 0.5, given=True).sentence.startswith("keeps 50 % of what")

@@ -52,6 +52,15 @@ def test_each_warning_has_its_trigger_and_only_that(kind):
     assert ". " in given[0].text  # what it is, then what to do
 
 
+def test_a_verdict_that_order_matters_is_not_contradicted():
+    """Accuracies may differ where losses are alike: what says "order matters" does not advise any order."""
+    for verdict, advice in (("order matters", "rests on accuracies."), ("any order is fine", "Take any order")):
+        (caution,) = cautions(tasks(), table(0.5 + 0.5 * np.eye(3)), verdict)
+        assert caution.kind == "uniform similarity"
+        assert advice in caution.text
+        assert ("any order" in caution.text) == (verdict != "order matters")
+
+
 @pytest.mark.parametrize(
     ("kind", "arguments"),
     [

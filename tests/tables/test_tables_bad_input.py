@@ -30,6 +30,8 @@ BAD_TEXT = {
     "infinity": ("1,0\n-inf,1\n", "finite, got -inf at row 2, column 1"),
     "2 x 3": ("1,0,0\n0,1,0\n", "2 rows and 3 columns"),
     "3 x 2": ("1,0\n0,1\n0,0\n", "3 rows and 2 columns"),
+    "a row of means": ("task,A,B\nA,1,0\nB,0,1\nmean,.5,.5\n", "3 rows and 2 columns beside the names. Give one row"),
+    "a column of sums": ("task,A,B,sum\nA,1,0,1\nB,0,1,1\n", "2 rows and 3 columns beside the names"),
     "decimal commas between commas": ("1,0,0,5\n0,5,1,0\n", "semicolons"),
     "decimal commas between spaces": ("1,0 0,5\n0,5 1,0\n", "semicolons"),
     "thousands": (

@@ -130,10 +130,10 @@ def audit_results(
     >>> print(audit_results(results).verdict)  # doctest: +NORMALIZE_WHITESPACE
     Order matters: it accounts for ...
     """
-    if not isinstance(results, Results):
-        results = read_results(results)
     if not 0 < to_float(difference) < 1:
         raise BadArgument(f"`difference` must be above 0 and below 1 (0.01 is one point), got {difference!r}.")
+    if not isinstance(results, Results):
+        results = read_results(results)
     whole = results.whole
     # Only a complete block of orders and seeds can separate the two; runs outside of it are left out and reported.
     design, rows, columns = design_of(whole, common_seeds=results.common_seeds)

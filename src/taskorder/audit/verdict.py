@@ -127,9 +127,11 @@ def detail_lines(audit: Audit) -> list[str]:
 def share_text(share: float) -> str:
     """A share as percent.
 
-    >>> share_text(0.7132), share_text(0.0)
-    ('71.3 %', '0 %')
+    >>> share_text(0.7132), share_text(0.0), share_text(4e-9)
+    ('71.3 %', '0 %', 'under 0.01 %')
     """
+    if 0 < share < 1e-4:
+        return "under 0.01 %"
     return f"{100 * share:.3g} %"
 
 

@@ -130,14 +130,18 @@ def add(commands: Any) -> None:
 
 
 def share(text: str) -> float | int:
-    """The value of --pilot; argparse names this function in its message.
+    """The value of --pilot.
 
     >>> share("1%"), share("0.05"), share("200")
     (0.01, 0.05, 200)
     """
-    if text.endswith("%"):
-        return float(text[:-1]) / 100
-    return float(text) if "." in text else int(text)
+    try:
+        if text.endswith("%"):
+            return float(text[:-1]) / 100
+        return float(text) if "." in text else int(text)
+    except ValueError:
+        rule = "must be a share like 5% or 0.05, or a number of examples a task like 200"
+        raise argparse.ArgumentTypeError(f"{rule}, got {text!r}.") from None
 
 
 def run(args: argparse.Namespace) -> tuple[int, str]:

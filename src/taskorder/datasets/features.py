@@ -8,6 +8,7 @@ from __future__ import annotations
 import itertools
 import re
 from array import array
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -33,17 +34,23 @@ def read_feature_arrays(path: Path) -> Dataset:
     Inputs are uint8 images (n, height, width[, channels]) or numbers (n, features); labels are integers or text.
     """
     file_size(path, MAX_DATASET_BYTES)
+    held: list[str] = []
+
+    def chosen(names: Sequence[str]) -> list[str]:
+        held.extend(sorted(names))
+        return [key for key in _KEYS if key in names]
+
     arrays = read_npz(
         path,
         printable(path),
-        lambda names: [key for key in _KEYS if key in names],
+        chosen,
         lambda name, _, dtype: (
             "" if dtype.kind in "fiubSU" else f"hold numbers or text, got dtype {dtype.str[:20]!r} for {name}. {_SAVE}"
         ),
         max_bytes=MAX_DATASET_BYTES,
     )
     if "inputs" not in arrays or "labels" not in arrays or ("test_inputs" in arrays) != ("test_labels" in arrays):
-        got = ", ".join(arrays) or "none of them"
+        got = ", ".join(held) or "no arrays"
         raise refusal(path, "hold inputs and labels, and both test_inputs and test_labels or neither", got, _SAVE)
     inputs, labels = _checked_inputs(arrays["inputs"], path), _label_texts(arrays["labels"], path)
     if "test_inputs" not in arrays:

@@ -78,7 +78,9 @@ def _files(split: Path, names: tuple[str, ...], every: bool) -> tuple[list[Path]
         entries = _entries(split / name) if (split / name).is_dir() else []
         images = [path for path in entries if path.suffix.lower() in ENDINGS]
         if not images and every:
-            raise ValueError(f"`{printable(split / name)}` must hold images ({' '.join(ENDINGS)}), got none.")
+            deeper = any(entry.is_dir() for entry in entries)
+            fix = f"Is every folder in it a task? Then name them: {printable(split)}/*." if deeper else _LAYOUT
+            raise ValueError(f"`{printable(split / name)}` must hold images ({' '.join(ENDINGS)}), got none. {fix}")
         paths += images
         labels += [label] * len(images)
     if not paths:

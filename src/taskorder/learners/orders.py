@@ -226,7 +226,10 @@ def _scored(run: _Run, fits: list[_Fit], models: list[Model]) -> list[tuple[Scor
 def _refuse(run: _Run, fits: list[_Fit], what: str, problem: Exception) -> NoReturn:
     """Name the fit that failed: the first of several, where the learner does not say which."""
     place, cause = (problem.place, problem.problem) if isinstance(problem, ModelFailed) else (0, problem)
-    raise LearnerError(f"`learner` must {what}, got {_error_text(cause)} {_where(run, fits[place], place)}") from cause
+    said = f"`learner` must {what}, got {_error_text(cause)}"
+    if isinstance(cause, BadArgument) and str(cause).startswith("`learner`"):
+        said = str(cause).removesuffix(".")
+    raise LearnerError(f"{said} {_where(run, fits[place], place)}") from cause
 
 
 def _keep(run: _Run, fits: list[_Fit], rows: list[tuple[Score, ...]], clock: float) -> None:

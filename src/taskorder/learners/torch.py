@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from taskorder.arguments import unknown
+from taskorder.arguments import BadArgument, unknown
 from taskorder.checks import Floats, positive_count, seed_number
 from taskorder.learners.protocol import ByClass, enough_outputs, inputs_as_floats, same_classes
 from taskorder.task import Rows, Task, number_array, rows_of
@@ -90,6 +90,12 @@ class TorchLearner(ByClass):
             )
         self.module_factory = module_factory
         self.optimizer_factory = optimizer_factory or torch.optim.Adam
+        for name, given, fix in (
+            ("module_factory", module_factory, "a function that makes a module anew, like lambda: Net()"),
+            ("optimizer_factory", self.optimizer_factory, "a function of weights, like lambda weights: Adam(weights)"),
+        ):
+            if isinstance(given, torch.nn.Module) or not callable(given):
+                raise BadArgument(f"`{name}` must be {fix}, got {type(given).__name__}.")
         self.epochs = positive_count(epochs, "epochs")
         self.batch_size = positive_count(batch_size, "batch_size")
         self.device = torch.device(device)

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from taskorder.checks import Floats, Ints
+from taskorder.checks import Floats, Ints, counted
 from taskorder.planning.measurements import Measurements, Part, halves
 from taskorder.prefixes import Prefix
 from taskorder.theory.law import PLAIN_RETENTION, checked_retention
@@ -62,7 +62,9 @@ class Retention(NamedTuple):
     @property
     def sentence(self) -> str:
         """What a person understands."""
-        source = f"measured on {self.num_pairs} pairs" if self.num_pairs else "given" if self.given else "assumed"
+        source = "given" if self.given else "assumed"
+        if self.num_pairs:
+            source = f"measured on {counted(self.num_pairs, 'pair')}"
         interval = f" [{100 * self.low:.0f}, {100 * self.high:.0f}]" if self.num_pairs else ""
         share = f"{100 * self.value:.0f} %{interval}"
         return f"keeps {share} of what it knew when the next task is learned ({source})"

@@ -35,7 +35,7 @@ def cautions(
         lambda: small_pilot(tasks, verdict, whole),
         lambda: not_converged(table),
         lambda: negative(table, classes=bool(tasks[0].classes)),
-        lambda: uniform(table),
+        lambda: uniform(table, verdict),
         lambda: different_classes(tasks),
         lambda: None if tasks[0].regression else different_scales(table),  # squared errors are held against variances
     )
@@ -88,16 +88,17 @@ def negative(table: TransferLosses, *, classes: bool = True) -> Caution | None:
     )
 
 
-def uniform(table: TransferLosses) -> Caution | None:
+def uniform(table: TransferLosses, verdict: str = "") -> Caution | None:
     """Nothing to tell tasks apart by."""
     off = _pairs(table)
     if off.size < 2 or off.std() >= SPREAD_LEAST:
         return None
-    return Caution(
-        "uniform similarity",
-        f"all pairs of tasks are about equally similar ({off.mean():.2f} +- {off.std():.2g}), so that there is "
-        "nothing to tell orders apart by. Take any order, or a larger pilot.",
-    )
+    alike = f"all pairs of tasks are about equally similar ({off.mean():.2f} +- {off.std():.2g})"
+    if verdict == "order matters":
+        text = f"{alike} in their losses, so that the verdict ({verdict}) rests on accuracies. Take a larger pilot."
+    else:
+        text = f"{alike}, so that there is nothing to tell orders apart by. Take any order, or a larger pilot."
+    return Caution("uniform similarity", text)
 
 
 def different_classes(tasks: Sequence[Task]) -> Caution | None:

@@ -68,9 +68,10 @@ class Confidence:
     def summary(self) -> str:
         """One line of text."""
         unit = "% of the predicted error" if self.unit == "error" else f"points of {self.unit}"
+        gain, low, high = (f"{100 * value:z.1f}" for value in (self.gain, self.gain_low, self.gain_high))
         return (
             f"Confidence: {100 * self.beats_random:.0f} % likely to beat a random order; expected gain "
-            f"{100 * self.gain:.1f} {unit} (90 % interval {100 * self.gain_low:.1f} to {100 * self.gain_high:.1f}). "
+            f"{gain} {unit} (90 % interval {low} to {high}). "
             f"Verdict: {self.verdict}; {self.num_as_good} of {self.num_orders} orders may be as good."
         )
 

@@ -124,6 +124,10 @@ def _layout(rows: list[list[str]], label: str, separator: str) -> tuple[bool, bo
         names = header + column
         numbered = all(name.isdecimal() for name in names) and (not corner or not {"0", "1"}.issuperset(names))
         return (True, True) if numbered or not all(map(_is_value, names)) else (False, False)
+    if (len(header) > 1 and len(column) > 1) and not any(map(_is_value, header + column)):  # names on both sides
+        size = f"{counted(height - 1, 'row')} and {counted(width - 1, 'column')} beside the names"
+        fix = "Give one row and one column for each task; leave out totals and means."
+        raise ValueError(f"`{label}` must hold a square table, got {size}. {fix}")
     if height == width + 1 and _are_names(rows[0]):
         return True, False
     if width == height + 1 and _are_names([row[0] for row in rows]):
