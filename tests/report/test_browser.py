@@ -1,5 +1,6 @@
 """The page in a real browser: opened from disk, by mouse, by keyboard, at phone width, in the dark, on paper."""
 
+import io
 import itertools
 import json
 from pathlib import Path
@@ -132,6 +133,26 @@ def test_without_scripts_every_chart_is_a_still_drawing(opened, width):
     page.locator("#path summary").click()
     assert page.locator("#path table").is_visible()
     assert page.problems == []
+
+
+def test_a_table_shows_where_it_goes_on(opened):
+    image = pytest.importorskip("PIL.Image")
+    page = opened(viewport={"width": 390, "height": 800})
+    page.locator("#similarity summary").click()
+    table = page.locator("#similarity .scroll")
+    table.scroll_into_view_if_needed()
+
+    def darkest(left):
+        """Of a strip between two lines of the table, `left` of its width."""
+        box, row = table.bounding_box(), table.locator("tbody tr").first.bounding_box()
+        clip = {"x": box["x"] + left, "y": row["y"] + 3, "width": 5, "height": 3}
+        return image.open(io.BytesIO(page.screenshot(clip=clip))).convert("L").getextrema()[0]
+
+    right = table.bounding_box()["width"] - 7
+    assert table.evaluate("(all) => all.scrollWidth > all.clientWidth")
+    assert (darkest(2), darkest(right)) == (255, pytest.approx(205, abs=25))
+    table.evaluate("(all) => all.scrollTo(all.scrollWidth, 0)")
+    assert (darkest(2), darkest(right)) == (pytest.approx(205, abs=25), 255)
 
 
 def test_no_fact_stands_alone(opened):
