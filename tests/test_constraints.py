@@ -234,6 +234,11 @@ def test_visits_are_checked(visits, text):
         ),
         (
             {"groups": [["A", "B"]], "first": "A", "last": "B"},
+            "`first` must not be of the group of `last` where tasks are outside of it, got A and B of [A, B]. Drop "
+            "one of them, or change `groups`.",
+        ),
+        (
+            {"groups": [["A", "B"]], "last": "B", "before": [("A", "C")]},
             "`last` must not contradict `before` and `groups`, got last B but B before C.",
         ),
         (

@@ -140,8 +140,9 @@ def test_other_formats_are_named(make, tmp_path):
         read_similarity(path)
 
 
-def test_where_workbooks_are_not_read_the_fix_is_named(save, capsys):
-    assert main(["audit", str(save(Sheet1=NAMED))]) == 2
+def test_where_workbooks_are_not_read_the_fix_is_named(save, tmp_path, capsys):
+    renamed = save(Sheet1=NAMED).rename(tmp_path / "results.csv")
+    assert main(["audit", str(renamed)]) == 2
     assert "got a workbook or an archive. Save its sheet as CSV." in capsys.readouterr().err
 
 

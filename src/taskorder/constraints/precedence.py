@@ -49,6 +49,17 @@ def closed_precedence(
                 f" has begun, got {blocker} before {_title(begun, labels)}. Drop the pair, or change the group.",
             )
         precedes[np.ix_(begun, outside)] = True
+    if head is not None and tail is not None and head != tail:
+        both = _whole(head, groups)
+        if tail in both and len(both) < len(labels):
+            raise BadArgument(
+                "`first` must not be of the group of ",
+                "last",
+                f" where tasks are outside of it, got {labels[head]} and {labels[tail]} of {_title(both, labels)}. "
+                "Drop one of them, or change ",
+                "groups",
+                ".",
+            )
     if head is not None:
         if precedes[:, head].any():
             blocker = labels[int(precedes[:, head].argmax())]
