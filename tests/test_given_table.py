@@ -167,7 +167,7 @@ def test_a_similarity_is_filled_and_says_so(table, note):
 
 def test_what_a_table_holds_may_have_to_be_said():
     triangle = holed(*UPPER, *DIAGONAL)
-    with pytest.raises(ValueError, match=r"got none in row A, column A.*say `kind` similarity"):
+    with pytest.raises(ValueError, match=r"got none in row A, column A.*set `kind` to similarity"):
         solve(triangle)
     plan = solve(triangle, kind="similarity")
     assert plan.similarity_digest == solve(ROWS).similarity_digest

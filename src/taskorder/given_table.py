@@ -104,11 +104,11 @@ def completed(given: GivenTable, label: str = "table", kind: str | None = None) 
     names = checks.task_names(given.names, len(values))
     if not is_similarity:
         row, column = (names[i] for i in np.argwhere(missing)[0])
-        mirror = " Only a similarity is filled from the other side of its diagonal: if it is one, say "
+        mirror = " Only a similarity is filled from the other side of its diagonal: if it is one, set "
         raise BadArgument(
             f"`{label}` must have a number in every cell, got none in row {row}, column {column}. Measure it, since "
             f"what {row} teaches of {column} does not follow from other cells.{mirror if kind is None else ''}",
-            *(["kind", " similarity."] if kind is None else []),
+            *(["kind", " to similarity."] if kind is None else []),
         )
     both = missing & missing.T & ~np.eye(len(values), dtype=bool)
     if both.any():

@@ -120,7 +120,7 @@ def test_half_a_table_is_filled_and_both_commands_say_so(capsys, tmp_path):
     assert f"`{path}` must have a number in every cell, got none in row cats, column dogs" in capsys.readouterr().err
     path.write_text(",cats,dogs\ncats,0.9,\ndogs,0.4,0.8\n")
     assert main(["compare", str(path)]) == 2
-    assert "if it is one, say `--kind` similarity." in capsys.readouterr().err
+    assert "if it is one, set `--kind` to similarity." in capsys.readouterr().err
     assert main(["solve", str(path), "--losses", "--chance", "1"]) == 2
     assert "similarity" not in capsys.readouterr().err
 
@@ -329,4 +329,4 @@ def test_unfinished_rules_and_only_one_order(table, tmp_path, capsys):
     path = tmp_path / "one.csv"
     path.write_text("1")
     assert main(["compare", str(path)]) == 0
-    assert "the only order: mean" in capsys.readouterr().out
+    assert "the only order at retention 0.13: mean" in capsys.readouterr().out

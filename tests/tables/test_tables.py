@@ -130,7 +130,7 @@ def test_what_was_filled_is_logged(caplog):
 
 def test_what_a_file_holds_can_be_said():
     strict = ",cats,dogs,owls\ncats,,,\ndogs,.5,,\nowls,.25,-.125,\n"
-    with pytest.raises(ValueError, match="say `kind` similarity"):
+    with pytest.raises(ValueError, match="set `kind` to similarity"):
         read_similarity(io.StringIO(strict))
     np.testing.assert_array_equal(read_similarity(io.StringIO(strict), kind="similarity")[0], TABLE)
     with pytest.raises(ValueError, match="`kind` must be one of similarity, transfer, got 'both'"):

@@ -46,7 +46,7 @@ BAD_TEXT = {
     ),
     "upper triangle out of line": ("1,0.5,0.2\n1,0.3\n1\n", "keep the empty cells left of the numbers"),
     "a pair that is missing": ("1,,0.1\n,1,0.2\n0.1,0.2,1\n", "got none for A and B in either direction"),
-    "a triangle of a transfer table": ("0.9,0.5\n,0.8\n", "say `kind` similarity"),
+    "a triangle of a transfer table": ("0.9,0.5\n,0.8\n", "set `kind` to similarity"),
     "triangles that differ": ("1,0.5,0.1\n0.7,1,0.1\n,0.1,1\n", "got none in row C, column A"),
     "half a similarity in zeros": ("1,0,0\n.5,1,0\n.2,.3,1\n", "got only zeros above a diagonal of ones"),
     "duplicate names": ("A,A\n1,0\n0,1\n", "unique, got 'A' more than once"),

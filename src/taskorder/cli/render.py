@@ -75,7 +75,8 @@ def comparison_lines(result: Comparison, width: int) -> list[str]:
     which = f"all {result.random_count} orders" if result.random_exact else f"{result.random_count} random orders"
     if result.random_count == 1:
         which = "the only order"
-    spread = f"{which}: mean {result.random_mean:.6g}, standard deviation {result.random_std:.3g}"
+    mean, deviation = f"mean {result.random_mean:.6g}", f"standard deviation {result.random_std:.3g}"
+    spread = f"{which} at retention {result.retention:.3g}: {mean}, {deviation}"
     if not result.random_exact:
         spread += f", standard error of the mean {result.random_sem:.2g}"
     prices = [f"price: {price.said(result.objective)}" for price in result.prices]
