@@ -8,7 +8,8 @@ import pytest
 
 from taskorder import next_runs, solve
 from taskorder.audit.method_pairs import interaction_test
-from taskorder.audit.next_runs import NextRuns, power_of_orders
+from taskorder.audit.next_runs import NextRuns
+from taskorder.audit.power import power_of_orders
 from taskorder.audit.results import Results
 from taskorder.cli import main
 from taskorder.ordering import solve as solving
@@ -55,6 +56,16 @@ def test_extremes_by_the_law_come_first():
     assert [planned.why for planned in upcoming.orders[:3]] == ["best by the law", "worst by the law", "random"]
     for planned, rule in zip(upcoming.orders, ("optimal", "worst"), strict=False):
         assert planned.order == solve(TABLE, rule, names=NAMES, retention=0.1).named_order
+
+
+def test_a_table_may_bring_its_names():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(TABLE, index=NAMES, columns=NAMES)
+    assert next_runs(16, table=frame) == next_runs(16, table=TABLE, names=NAMES)
+    before = results(4, 1)
+    assert next_runs(16, before, table=frame) == next_runs(16, before, table=TABLE, names=NAMES)
+    with pytest.raises(ValueError, match="`names` must be those of the table or be left out, got 'a'"):
+        next_runs(16, table=frame, names=list("abcd"))
 
 
 def test_extremes_are_searched_once(monkeypatch):

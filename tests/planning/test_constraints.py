@@ -183,3 +183,20 @@ def test_an_ending_is_worth_learning_if_an_allowed_order_ends_so():
     drawn = compared_orders(Constraints.of(9, before=[("I", "A")], last="C"), np.random.default_rng(0)).tolist()
     assert len(drawn) == len(set(map(tuple, drawn))) > 600
     assert all(keeps(order, [("I", "A")], last="C") for order in drawn)
+
+
+def test_a_series_is_read_by_its_labels_as_solve_reads_it():
+    pandas = pytest.importorskip("pandas")
+    weights, kept = (
+        {"A": 1.0, "B": 2.0, "C": 3.0, "D": 4.0, "E": 5.0},
+        {name: 0.1 * k for k, name in enumerate("ABCDE")},
+    )
+    backwards = [pandas.Series(dict(reversed(values.items()))) for values in (weights, kept)]
+    learner = black_box(chain(5, 0.6))
+    named, labelled = (
+        plan(names(), learner, seeds=1, draws=0, weights=w, retention=d) for w, d in ((weights, kept), backwards)
+    )
+    assert labelled.options["weights"] == named.options["weights"] == [1.0, 2.0, 3.0, 4.0, 5.0]
+    assert labelled.options["retention"] == named.options["retention"]
+    assert labelled.order == named.order
+    assert plan(names(), learner, seeds=1, draws=0, weights=backwards[0][:2]).options["weights"] == [1, 1, 1, 4, 5]

@@ -249,6 +249,7 @@ def test_a_large_sparse_matrix_is_never_made_dense(monkeypatch):
         ((["a", "b"], ["x", None]), "`labels` of task 'mail' must not be missing, got None. Drop examples without"),
         (([], "topic"), "must have at least one example, got none. Leave an empty task out."),
         ((scipy.sparse.csr_matrix([[0.0], [np.nan]]), [0, 1]), "must be finite, got nan in row 2"),
+        ((scipy.sparse.coo_array(np.arange(3.0)), [0, 1, 1]), "got a sparse array of shape (3,)"),
         ((lambda rows: rows, None), "`labels` of task 'mail' must be given with a function that gives rows"),
         ((lambda rows: X[rows], iter([])), "`inputs` of task 'mail' must have at least one example, got none."),
         ((lambda rows: X[:2], LABELS), "must give one row for each number, got 2 for 1"),

@@ -20,10 +20,11 @@ from numpy.typing import ArrayLike
 
 from taskorder.arguments import BadArgument
 from taskorder.audit.components import crossed_split, design_of, nested_split
-from taskorder.audit.power import LEVEL
+from taskorder.audit.power import power_of_orders
 from taskorder.audit.results import Results
 from taskorder.audit.results_file import read_methods
 from taskorder.checks import positive_count, seed_number, task_names
+from taskorder.given_table import agreed_names, given_table
 from taskorder.portable import PortableOrder
 
 MOST_BUDGET = 10_000
@@ -133,7 +134,7 @@ def next_runs(
         How many runs to do, of all methods together; at least two orders with two seeds.
     results : Results, mapping from method to Results, or what `read_methods` reads, optional
         What was run before. Its runs count; its variances say how many seeds an order needs.
-    table : (P, P) array, optional
+    table : (P, P) array or DataFrame, optional
         A transfer table or a similarity: the orders that the law of retention predicts to be best and worst come first.
     names : list of str, optional
         The tasks of the table, or the tasks where there is neither a table nor results.
@@ -167,6 +168,9 @@ def next_runs(
     if budget > MOST_BUDGET:
         raise BadArgument(f"`budget` must be at most {MOST_BUDGET} runs, got {budget}.")
     methods = _methods(results)
+    if table is not None:
+        opened = given_table(table)
+        table, names = opened.values, agreed_names(names, opened)
     tasks = _tasks(methods, table, names)
     if len(tasks) < 2:
         raise BadArgument(f"`{'names' if table is None else 'table'}` must have two tasks or more, got {len(tasks)}.")
@@ -215,20 +219,6 @@ def next_runs(
         power=float(powers[choice]),
         notes=tuple(notes),
     )
-
-
-def power_of_orders(num_orders: int, num_seeds: int, ratio: float) -> float:
-    """The chance that the F-test of all orders sees a variance of orders `ratio` times that of the rest.
-
-    >>> round(power_of_orders(6, 3, 1.0), 3), power_of_orders(1, 3, 1.0)
-    (0.556, 0.0)
-    """
-    from scipy.special import fdtrc, fdtri
-
-    if num_orders < 2 or num_seeds < 2:
-        return 0.0
-    freedom = num_orders - 1, (num_orders - 1) * (num_seeds - 1)
-    return float(fdtrc(*freedom, fdtri(*freedom, 1 - LEVEL) / (1 + num_seeds * ratio)))
 
 
 def _methods(results: Any) -> Mapping[str, Results]:

@@ -85,3 +85,17 @@ def power_of(num: int, variance: float, difference: float, *, paired: bool) -> f
     shift = abs(difference) * np.sqrt(num / variance)
     limit = stdtrit(freedom, 1 - LEVEL / 2) * np.sqrt(chdtri(freedom, CHI_QUANTILES) / freedom)
     return float((ndtr(shift - limit) + ndtr(-shift - limit)).mean())
+
+
+def power_of_orders(num_orders: int, num_seeds: int, ratio: float) -> float:
+    """The chance that the F-test of all orders sees a variance of orders `ratio` times that of the rest.
+
+    >>> round(power_of_orders(6, 3, 1.0), 3), power_of_orders(1, 3, 1.0)
+    (0.556, 0.0)
+    """
+    from scipy.special import fdtrc, fdtri
+
+    if num_orders < 2 or num_seeds < 2:
+        return 0.0
+    freedom = num_orders - 1, (num_orders - 1) * (num_seeds - 1)
+    return float(fdtrc(*freedom, fdtri(*freedom, 1 - LEVEL) / (1 + num_seeds * ratio)))

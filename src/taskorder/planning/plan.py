@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 from taskorder.arguments import BadArgument, unknown
 from taskorder.checks import Floats, positive_count, seed_number, whole
 from taskorder.constraints import Constraints, TaskName
+from taskorder.given_table import by_name
 from taskorder.learners.orders import FitReport
 from taskorder.learners.protocol import Learner, Model, adopted, is_learner
 from taskorder.ordering.plans import make_plan
@@ -226,9 +227,11 @@ def run_pilot(
         raise ValueError(f"`draws` must be a whole number of resamples, or 0 for no confidence, got {draws!r}.")
     aligned = align(tasks)
     names = tuple(task.name for task in aligned)
+    retention = by_name(retention)
     constraints = Constraints.of(
-        len(names), names=names, learned=learned, before=before, first=first, last=last, weights=weights, groups=groups
-    )
+        len(names), names=names, learned=learned, before=before, first=first, last=last, weights=by_name(weights),
+        groups=groups,
+    )  # fmt: skip
     if not constraints.num_open:
         raise BadArgument("`learned` must leave at least one task to order, got all of them.")
     if constraints.weights is not None and rule in RULES_WITHOUT_WEIGHTS:

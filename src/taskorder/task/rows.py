@@ -108,7 +108,12 @@ class SparseRows(Rows):
         return f"{self.values.shape[1]} sparse"
 
     def check(self, where: str) -> None:
-        """Refuse numbers that are not finite."""
+        """Refuse what is no matrix of finite numbers."""
+        if len(self.values.shape) != 2:
+            raise ValueError(
+                f"{where} must be one row of numbers for each example, got a sparse array of shape "
+                f"{self.values.shape}. One feature goes in a column."
+            )
         if not np.isfinite(self.values.data).all():
             place = int(np.flatnonzero(~np.isfinite(self.values.data))[0])
             row = int(np.searchsorted(self.values.indptr, place, side="right"))
