@@ -207,6 +207,14 @@ def test_workbooks_are_refused_with_what_to_do():
         read_methods("results.xlsx")
 
 
+@pytest.mark.parametrize("results", [None, 3])
+def test_what_is_no_table_is_refused(results):
+    with pytest.raises(
+        ValueError, match=r"^`results` must be a path, a DataFrame or a list of dicts, got (NoneType|int)"
+    ):
+        read_methods(results)
+
+
 def test_several_methods_are_apart(tmp_path):
     text = "order,seed,strategy,acc\n" + "".join(
         f"{order},{seed},{method},{value}\n"

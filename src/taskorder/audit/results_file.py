@@ -90,11 +90,14 @@ def read_methods(
     label = _label(source)
     if hasattr(source, "columns") and (hasattr(source, "itertuples") or hasattr(source, "iter_rows")):
         return methods_from_rows(rows_of_frame(source, label), label, where, columns)
-    if isinstance(source, Iterable) and not isinstance(source, (str, bytes, os.PathLike)):
+    if isinstance(source, Iterable) and not isinstance(source, (str, os.PathLike)):
         records = [*source]
         if not all(isinstance(record, Mapping) for record in records):
             raise ValueError("`results` must be a path, a DataFrame or a list of dicts, got a list of something else.")
         return methods_from_rows(rows_of_records(records, label), label, where, columns)
+    if not isinstance(source, (str, os.PathLike)):
+        kind = type(source).__name__
+        raise ValueError(f"`results` must be a path, a DataFrame or a list of dicts, got {kind}.")
     if label.lower().endswith((".xlsx", ".xls", ".ods")):
         fix = "Save the sheet as CSV, or give the DataFrame of pandas.read_excel."
         raise refusal(label, "be separated text or JSON", "a workbook", fix)
