@@ -81,10 +81,11 @@ def negative(table: TransferLosses, *, classes: bool = True) -> Caution | None:
     count = int((off < NEGATIVE).sum())
     if not count:
         return None
+    pairs = f"{count} of {off.size} pairs of tasks {'has' if count == 1 else 'have'}"
     return Caution(
         "negative similarity",
-        f"{count} of {off.size} pairs of tasks have a negative similarity (down to {off.min():.2f}): what one teaches "
-        f"misleads on the other.{' If classes look alike, give them the same label.' if classes else ''}",
+        f"{pairs} a negative similarity (down to {off.min():.2f}): what one teaches misleads on the other."
+        f"{' If classes look alike, give them the same label.' if classes else ''}",
     )
 
 
