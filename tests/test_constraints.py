@@ -38,6 +38,7 @@ def test_open_tasks_leaves_out_what_is_learned():
         (["A", 0], "`learned` must list a task at most once, got A twice."),
         ([4], "`learned` must list task indices from 0 to 3, got 4."),
         ("A", "`learned` must be a list of tasks, got the text 'A'. Write ['A']."),
+        (0, "`learned` must be a list of tasks, got 0. Write [0]."),
     ],
 )
 def test_learned_tasks_are_checked(learned, text):
@@ -101,6 +102,7 @@ def test_copies_are_visited_in_order_and_only_first_visits_wait():
     ("options", "text"),
     [
         ({"before": [("A", "A")]}, "`before` must name two different tasks in each pair, got A before itself."),
+        ({"before": 3}, "`before` must be a list of pairs (a, b) of tasks, got 3. Write [(a, b)]."),
         ({"before": ["AB"]}, "`before` must be a list of pairs (a, b) of tasks, got 'AB'. Write [(a, b)]."),
         (
             {"before": [("A", "B", "C")]},
@@ -205,6 +207,7 @@ def test_visits_are_checked(visits, text):
 @pytest.mark.parametrize(
     ("options", "text"),
     [
+        ({"groups": 3}, "`groups` must be a list of lists of tasks, got 3. Write [[a, b], ...]."),
         ({"groups": ["A", "B"]}, "`groups` must be a list of lists of tasks, got 'A'. Write [['A', ...]]."),
         ({"groups": [[]]}, "`groups` must have at least one task in each group, got an empty one. Leave it out."),
         ({"groups": [["A", "X"]]}, "`groups` must name a known task, got 'X'. Tasks: A, B, C, D."),

@@ -28,6 +28,7 @@ from .pupils import black_box, learner, names, turned
         ({"retention": [0.1, 0.2]}, "`retention` must be one number or 5, one for each task"),
         ({"retention": {"A": 0.1}}, "`retention` must have one number for each task, got a mapping where 'B' is"),
         ({"seeds": 0}, "`seeds` must"),
+        ({"sample_seed": -1}, "`sample_seed` must be a nonnegative integer, got -1"),
         ({"draws": -1}, "`draws` must be a whole number of resamples"),
     ],
 )

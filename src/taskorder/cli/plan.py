@@ -120,7 +120,14 @@ def add(commands: Any) -> None:
     add("--retention", type=float, metavar="D", help="share of its knowledge that the learner keeps (from pairs)")
     add("--budget", default="200", metavar="B", help='fits (200), time (30s) or training cost ("0.25 runs")')
     add_constraints(parser)
-    add("--seed", type=int, default=0, metavar="N", help="random seed of the sample and the intervals (0)")
+    add(
+        "--seed",
+        dest="sample_seed",
+        type=int,
+        default=0,
+        metavar="N",
+        help="random seed of the sample and the intervals (0)",
+    )
     # what is written
     add("--folder", default="plan", metavar="FOLDER", help="where to write (plan)")
     add("-o", "--output", dest="plan_file", metavar="FILE", help="write the plan to this file as well (.json)")
@@ -180,7 +187,7 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
         try:
             result = run_pilot(
                 tasks, learner, args.pilot, args.rule, args.seeds, budget=args.budget, retention=args.retention,
-                sample_seed=args.seed,
+                sample_seed=args.sample_seed,
                 store=store, report=watcher.count_or_stop, **constraints_of(args, tuple(task.name for task in tasks)),
             )  # fmt: skip
         except StoreError as problem:

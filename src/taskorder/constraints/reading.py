@@ -27,8 +27,9 @@ def importance(weights: ArrayLike | Mapping[str, float], names: Sequence[str]) -
 
 def learned_tasks(learned: Iterable[Any], names: Sequence[str]) -> tuple[int, ...]:
     """The tasks already learned, each at most once."""
-    if isinstance(learned, str):
-        raise BadArgument(f"`learned` must be a list of tasks, got the text {learned!r}. Write [{learned!r}].")
+    if isinstance(learned, str) or not isinstance(learned, Iterable):
+        kind = "the text " if isinstance(learned, str) else ""
+        raise BadArgument(f"`learned` must be a list of tasks, got {kind}{learned!r}. Write [{learned!r}].")
     tasks = tuple(task_index(task, names, "learned") for task in learned)
     for position, task in enumerate(tasks):
         if task in tasks[:position]:
@@ -39,6 +40,8 @@ def learned_tasks(learned: Iterable[Any], names: Sequence[str]) -> tuple[int, ..
 def task_pairs(before: Iterable[Any], names: Sequence[str]) -> tuple[tuple[int, int], ...]:
     """Pairs of two different tasks."""
     pairs = []
+    if not isinstance(before, Iterable):
+        raise BadArgument(f"`before` must be a list of pairs (a, b) of tasks, got {before!r}. Write [(a, b)].")
     for pair in before:
         if isinstance(pair, str) or not isinstance(pair, Iterable) or len(pair := tuple(pair)) != 2:
             raise BadArgument(f"`before` must be a list of pairs (a, b) of tasks, got {pair!r}. Write [(a, b)].")
@@ -56,6 +59,8 @@ def task_groups(groups: Iterable[Any], names: Sequence[str]) -> tuple[tuple[int,
     ((0, 2),)
     """
     checked: list[tuple[int, ...]] = []
+    if not isinstance(groups, Iterable):
+        raise BadArgument(f"`groups` must be a list of lists of tasks, got {groups!r}. Write [[a, b], ...].")
     for group in groups:
         if isinstance(group, str | int) or not isinstance(group, Iterable):
             raise BadArgument(f"`groups` must be a list of lists of tasks, got {group!r}. Write [[{group!r}, ...]].")
@@ -71,12 +76,12 @@ def task_groups(groups: Iterable[Any], names: Sequence[str]) -> tuple[tuple[int,
     return tuple(checked)
 
 
-def _disjoint(one: Sequence[int], other: Sequence[int], names: Sequence[str]) -> None:
+def _disjoint(group: Sequence[int], other: Sequence[int], names: Sequence[str]) -> None:
     """Refuse two groups that share a task."""
-    shared = [task for task in one if task in other]
+    shared = [task for task in group if task in other]
     if not shared:
         return
-    small, large = sorted((one, other), key=len)
+    small, large = sorted((group, other), key=len)
     titles = title(small, names), title(large, names)
     if set(small) <= set(large):
         raise BadArgument(f"`groups` must not lie inside each other, got {titles[0]} in {titles[1]}. Keep one of them.")

@@ -222,7 +222,7 @@ def run_pilot(
     if rule not in (AUTO, *RULES):
         raise unknown("rule", rule, (AUTO, *RULES))
     is_learner(learner)
-    resamples, drawn_with = whole(draws), seed_number(sample_seed)
+    resamples, drawn_with = whole(draws), seed_number(sample_seed, "sample_seed")
     if resamples is None or resamples < 0:
         raise ValueError(f"`draws` must be a whole number of resamples, or 0 for no confidence, got {draws!r}.")
     aligned = align(tasks)
