@@ -47,6 +47,7 @@ READING = {
     "audit": ["audit", "results é.csv"],
     "audit a store": ["audit", "store é.sqlite", "--where", "set=0"],
     "status": ["status", "store é.sqlite"],
+    "completion": ["completion", "bash"],
     "data list": ["data", "list", "--folder", "."],
     "data check": ["data", "check", "rows é.csv"],
     "data get": ["data", "get", "digits", "--folder", "data"],

@@ -35,7 +35,7 @@ def script_of(shell, capsys):
 @pytest.fixture
 def press(capsys, tmp_path):
     """A function (shell, keys) -> the command line that stands there after the keys, in a real terminal."""
-    started = []
+    shells, terminals = [], []
 
     def press(shell, keys):
         if shutil.which(shell) is None:
@@ -43,21 +43,26 @@ def press(capsys, tmp_path):
         script = tmp_path / "script"
         script.write_text(script_of(shell, capsys))
         (tmp_path / "table.csv").write_text("1\n")
-        pid, terminal = pty.fork()
-        if pid == 0:
-            os.chdir(tmp_path)
-            os.environ |= {"TERM": "xterm", "PS1": "$ ", "HOME": str(tmp_path)}
-            os.execvp(START[shell][0], START[shell])
-        started.append((pid, terminal))
+        terminal, inside = pty.openpty()
+        # setsid makes the terminal that of the shell; a fork of this process would copy the threads of JAX
+        shells.append(
+            subprocess.Popen(
+                ["setsid", "--ctty", *START[shell]], stdin=inside, stdout=inside, stderr=inside, cwd=tmp_path,
+                env=os.environ | {"TERM": "xterm", "PS1": "$ ", "HOME": str(tmp_path)},
+            )
+        )  # fmt: skip
+        os.close(inside)
+        terminals.append(terminal)
         read_until(terminal, "READY", f"{READY[shell].format(script=script)}; echo RE''ADY\r")
         # the completed line is printed by putting echo before it; fish and zsh wait for a key to be handled
         text = read_until(terminal, "END", f"{keys}\x01echo DONE \x05 EN''D\r")
         return re.findall(r"[\r\n]DONE (.*?) END", text)[-1]
 
     yield press
-    for pid, terminal in started:
+    for terminal in terminals:
         os.close(terminal)  # the shell is hung up
-        os.waitpid(pid, 0)
+    for shell in shells:
+        shell.wait()
 
 
 def read_until(terminal, mark, typed):

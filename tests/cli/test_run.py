@@ -210,7 +210,7 @@ def test_lines_where_there_is_no_terminal(here, capsys, monkeypatch):
     ("words", "message"),
     [
         (["run", "no.toml"], "`CONFIG.toml` must be an existing TOML file"),
-        (["run", "bad.toml"], "bad.toml: `epoch` must be a known key. Known keys: dataset"),
+        (["run", "bad.toml"], "bad.toml: `epoch` must be a known key. Did you mean 'epochs'? Known keys: dataset"),
         (["run", "many.toml"], "`num_tasks` must need at most the 10 classes there are"),
         (["run", "absent.toml"], "must be downloaded first"),
         (["run", "unknown.toml"], "must be one of"),

@@ -286,7 +286,7 @@ READERS = {
     for reader in (
         Reader("text table", ".csv", text_tables, TEXT, table),
         Reader("rows of cells", ".csv", text_tables, TEXT, cells),
-        Reader("rows of cells in gzip", ".csv.gz", packed_results, PACKED, cells),
+        Reader("rows of cells in gzip", ".csv.gz", packed_results, PACKED, cells, foreign=1),
         Reader("JSON table", ".json", json_tables, JSON, table),
         Reader("NPY table", ".npy", npys, NPY, table),
         Reader("NPZ table", ".npz", zips, ZIP, table),

@@ -146,7 +146,7 @@ def test_without_runs_nothing_is_tested_and_nothing_drawn(name, tmp_path):
     assert verdicts(figure).keys() == {"not tested"}
     assert figure.panels == ()
     assert FigureData.from_json(figure.to_json()).claims == figure.claims
-    assert save(figure, tmp_path)[0].stat().st_size > 0
+    assert save(figure.drawing, tmp_path)[0].stat().st_size > 0
 
 
 @pytest.mark.parametrize(("module", "panels"), [(fig5, 8), (fig10, 8), (fig7, 6), (fig9, 10)])
@@ -178,7 +178,7 @@ def test_missing_sets_are_said_and_the_rest_is_scored(make_results, tmp_path):
     results = make_results(config)
     results[:3] = [None] * 3
     figure = fig5.figure(replace(config, min_sets=10), results)
-    assert save(figure, tmp_path)[0].stat().st_size > 0
+    assert save(figure.drawing, tmp_path)[0].stat().st_size > 0
     assert "Fashion-MNIST: 9 sets so far (12 planned); CIFAR-10: 24 sets" in figure.notes[0]
     by_set = {check.claim.rpartition("; ")[2]: check.verdict for check in figure.claims[:12]}
     assert by_set["Fashion-MNIST"] == "not tested"
@@ -201,7 +201,7 @@ def test_truth_places_every_rule_among_all_orders(make_results, tmp_path):
         series.label: dict(zip(figure.panels[0].steps, series.y, strict=False)) for series in figure.panels[0].series
     }
     assert gains["CIFAR-10"]["periphery-to-core"] == pytest.approx(gains["CIFAR-10"]["best order"])
-    assert save(figure, tmp_path)[0].stat().st_size > 0
+    assert save(figure.drawing, tmp_path)[0].stat().st_size > 0
 
 
 @pytest.mark.slow("training")
@@ -239,7 +239,7 @@ def test_training_choices_are_compared_on_the_same_sets(make_results, tmp_path):
     assert (kept.verdict, kept.value) == ("reproduced", pytest.approx(1))
     assert "11 sets so far (12 planned); rank correlation of all orders +1.00" in kept.found
     assert figure.panels[0].steps == ("as published", "batch 32", "Adam reset", "1 epoch", "20 epochs")
-    assert save(figure, tmp_path)[0].stat().st_size > 0
+    assert save(figure.drawing, tmp_path)[0].stat().st_size > 0
 
 
 def test_figure_1c_turns_with_the_better_order(make_result, make_similarity, tmp_path):
@@ -260,7 +260,7 @@ def test_figure_1c_turns_with_the_better_order(make_result, make_similarity, tmp
     assert figure((2, 1, 0)).claims[0].verdict == "reproduced"
     assert figure((0, 1, 2)).claims[0].verdict == "not reproduced"
     assert figure((0, 1, 2)).panels[0].steps == ("ABC", "ACB", "BAC", "BCA", "CAB", "CBA")
-    assert save(figure((2, 1, 0)), tmp_path)[0].stat().st_size > 0
+    assert save(figure((2, 1, 0)).drawing, tmp_path)[0].stat().st_size > 0
 
 
 def test_smaller_runs_are_said_to_be_smaller():

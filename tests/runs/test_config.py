@@ -51,7 +51,7 @@ def test_whole_numbers_will_do():
     [
         ("first_set = -1", "`first_set` must be at least 0, got -1"),
         ("first_set = 10000001", "`first_set` must be at most 10000000, got 10000001"),
-        ("epoch = 3", "`epoch` must be a known key. Known keys: dataset, num_sets, num_tasks"),
+        ("epoch = 3", "`epoch` must be a known key. Did you mean 'epochs'? Known keys: dataset, num_sets"),
         ("[net]\nname = 1", "`net` must be a text in quotes, got {'name': 1}"),
         ("epochs = 2.5", "`epochs` must be a whole number, got 2.5"),
         ("epochs = true", "`epochs` must be a whole number, got True"),

@@ -30,7 +30,7 @@ ROW = 0.2
 """Inches of a row with a name."""
 NAMED_ROWS = 40
 """Heat maps up to this size have names beside them."""
-MARKED = 20
+MOST_MARKED = 20
 """Columns of a heat map with their marks, about; of more, every k-th has one."""
 SETTINGS: dict[Any, Any] = {
     "text.parse_math": False,  # a task may be called $x$
@@ -181,7 +181,7 @@ def heat_still(figure: Figure, chart: Chart) -> None:
     axes = figure.subplots()
     shown = axes.imshow(cells, cmap=colors, vmin=-top, vmax=top, interpolation="none")
     axes.tick_params(length=0)
-    some = range(-(-len(names) // MARKED) - 1, len(names), -(-len(names) // MARKED))
+    some = range(-(-len(names) // MOST_MARKED) - 1, len(names), -(-len(names) // MOST_MARKED))
     axes.set_xticks(some, [marks[k] for k in some])
     if len(names) <= NAMED_ROWS:
         axes.set_yticks(range(len(names)), [cut(name) for name in names], fontsize=min(8, 200 / len(names)))

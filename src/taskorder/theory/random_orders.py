@@ -172,7 +172,9 @@ def expected_random_score(
     if len(S) > SUBSET_LIMIT:
         return _statistics(knowledge_after(S, uniform_orders(len(S), samples, rng), d, s) @ w, exact=False)
     mean, covariance = moments_over_orders(S, d, s)
-    return RandomOrders(float(mean @ w), math.sqrt(w @ covariance @ w), 0.0, math.factorial(len(S)), exact=True)
+    return RandomOrders(
+        float(mean @ w), math.sqrt(max(0.0, float(w @ covariance @ w))), 0.0, math.factorial(len(S)), exact=True
+    )
 
 
 def _statistics(values: Floats, exact: bool) -> RandomOrders:
