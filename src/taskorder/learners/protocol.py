@@ -252,7 +252,7 @@ def enough_outputs(outputs: int, classes: Sequence[Hashable]) -> None:
     if outputs < len(classes):
         raise BadArgument(
             f"`learner` must have an output for each of the {len(classes)} classes of all tasks, got {outputs}. "
-            "Make the network wider, or share labels between tasks: share_labels(tasks), or --labels by-position."
+            "Make the network wider, or share labels between tasks by position: share_labels(tasks)."
         )
 
 

@@ -57,6 +57,7 @@ class Task:
         if not isinstance(self.name, str) or not self.name.strip():
             raise ValueError(f"`name` must be a text that is not blank, got {self.name!r}.")
         if self.inputs is None and self.labels is None and self.eval_inputs is None and self.eval_labels is None:
+            # only a name, for a black box: nothing of it is ever read
             self._set(inputs=np.empty(0), labels=np.empty(0), targets=np.empty(0, np.int64), eval_targets=None)
             self._set(rows=ArrayRows(self.inputs))
             return
