@@ -66,12 +66,7 @@ class Task:
                 raise ValueError(
                     f"`{name}` and `{label_name}` of task {self.name!r} must be given together, got only one."
                 )
-        classes: Any = self.classes
-        if isinstance(classes, str) or len(set(classes)) < len(classes):
-            raise ValueError(
-                f"`classes` of task {self.name!r} must list different classes, got {classes!r}. "
-                "Leave them out for those of the labels."
-            )
+        self._check_classes()
         column = self.labels if isinstance(self.labels, str | int) else None
         rows, labels = self._examples("inputs", "labels", self.labels)
         seen = () if labels is None or self.regression else distinct(labels)
@@ -165,6 +160,15 @@ class Task:
             raise ValueError(f"{where} must have one row for each label, got {len(rows)} rows, {len(labels)} labels.")
         rows.check(where)
         return rows, labels
+
+    def _check_classes(self) -> None:
+        """Refuse a text, and a class that is listed twice: it would have two outputs."""
+        classes: Any = self.classes
+        if isinstance(classes, str) or len(set(classes)) < len(classes):
+            raise ValueError(
+                f"`classes` of task {self.name!r} must list different classes, got {classes!r}. "
+                "Leave them out for those of the labels."
+            )
 
     def _check_held(self, seen: tuple[Hashable, ...], held: tuple[Hashable, ...]) -> None:
         """Refuse evaluation data of other classes, and of one class."""
