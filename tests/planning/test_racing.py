@@ -65,6 +65,17 @@ def test_examples_are_a_budget_as_well():
     assert chosen.order[-1] in (1, 2, 3)
 
 
+def test_a_task_may_have_fewer_examples_than_another_has_classes():
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=(600, 2))
+    many = Task("many", x, np.arange(600) % 12)
+    few = [Task(f"few {k}", x[k : k + 8], np.arange(8) % 2) for k in range(3)]
+    classifier = SklearnLearner(linear_model.SGDClassifier(loss="log_loss"))
+    result = run_pilot([many, *few], classifier, budget="0.9 runs", draws=0)
+    assert sorted(result.plan.named_order) == ["few 0", "few 1", "few 2", "many"]
+
+
 def test_the_better_half_gets_more_examples():
     mine = Typical(hub=0)
     run_pilot(flat_tasks(12), mine, budget="0.3 runs", draws=0)

@@ -87,7 +87,8 @@ def race(
     """
     P = len(tasks)
     available = np.array([len(task.targets) for task in tasks])
-    tested = pilot_sample(tasks, int(min(MOST_TESTED, available.min())), sample_seed, keep_eval=False)
+    size = int(min(MOST_TESTED, available.min()))
+    tested = [_sample_of(task, size, sample_seed) for task in tasks]
     # a last task that constraints fix leaves the place before it to race for
     ending: Prefix = ()
     left = [task for task in range(P) if may_end((task,))]
@@ -188,13 +189,17 @@ def first_size(available: Sequence[int] | np.ndarray, counts: Sequence[int], bud
 
 
 def _sampled(tasks: Sequence[Task], tested: Sequence[Task], size: int, seed: int) -> tuple[Task, ...]:
-    """Samples to learn from, tested on others."""
-    samples = []
-    for task, test in zip(tasks, tested, strict=True):
-        least = len(task.own_classes)
-        sample = pilot_sample([task], max(least, min(size, len(task.targets))), seed, keep_eval=False)[0]
-        samples.append(replace(sample, eval_inputs=test.inputs, eval_labels=test.labels))
-    return tuple(samples)
+    """Samples to learn from, tested on the same examples in all rounds; a task's own may be among them, as in a pilot."""
+    return tuple(
+        replace(_sample_of(task, size, seed), eval_inputs=test.inputs, eval_labels=test.labels)
+        for task, test in zip(tasks, tested, strict=True)
+    )
+
+
+def _sample_of(task: Task, size: int, seed: int) -> Task:
+    """So many examples of a task, at least one of each class, and at most all."""
+    number = max(len(task.own_classes), min(size, len(task.targets)))
+    return pilot_sample([task], number, seed, keep_eval=False)[0]
 
 
 def surely_ahead(before: Floats, after: Floats, growth: float, testing: float = 0.0) -> bool:
