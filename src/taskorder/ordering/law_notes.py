@@ -29,9 +29,10 @@ def law_notes(inputs: SolverInput, rule: str, order: Ints) -> list[str]:
         position = {int(task): visit for visit, task in enumerate(problem.tasks)}
         free = free_beginning(problem, np.array([position[int(task)] for task in order]), SCORE_TIE)
         if free > 1:
+            allowed = " that is allowed" if problem.precedes.any() or problem.together is not None else ""
             notes.append(
-                f"the first {free} of {problem.size} tasks may come in any order: the score changes by less than "
-                f"{SCORE_TIE:g}"
+                f"the first {free} of {problem.size} tasks may come in any order{allowed}: the score changes by less "
+                f"than {SCORE_TIE:g}"
             )
     if law.objective == "score" and float(law.retention.max()) > OVERSHOOT:
         notes.append(

@@ -189,7 +189,7 @@ def first_size(available: Sequence[int] | np.ndarray, counts: Sequence[int], bud
 
 
 def _sampled(tasks: Sequence[Task], tested: Sequence[Task], size: int, seed: int) -> tuple[Task, ...]:
-    """Samples to learn from, tested on the same examples in all rounds; a task's own may be among them, as in a pilot."""
+    """Samples to learn from, tested on the same examples in all rounds, which may be among those learned from."""
     return tuple(
         replace(_sample_of(task, size, seed), eval_inputs=test.inputs, eval_labels=test.labels)
         for task, test in zip(tasks, tested, strict=True)
