@@ -69,7 +69,7 @@ def test_large_tables_are_refused(client):
         (b'{"similarity": [[1]], "order": ["x"]}', "`order` must list task indices"),
         (b'{"similarity": [[1]], "order": 5}', "right types"),
         (b'{"similarity": [[1]], "order": [0], "rule": "<script>"}', "`rule` must be"),
-        (b'{"similarity": [[1]], "order": [0], "before": 7}', "right types"),
+        (b'{"similarity": [[1]], "order": [0], "before": 7}', "must be a list of pairs"),
         (b'{"similarity": [[1, 0], [0, 1]], "order": [0, 1], "weights": [0, 0]}', "`weights` must be"),
         (b'{"similarity": [[1]], "order": [0], "retention": 1.5}', "`retention` must be in [0, 1], got 1.5"),
         (b'{"similarity": [[1]], "order": [0], "retention": -0.1}', "`retention` must be in [0, 1], got -0.1"),
