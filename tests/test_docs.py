@@ -108,7 +108,7 @@ def run_page(text: str, name: str, folder: Path) -> int:
     return count
 
 
-SLOW = {"gallery.md", "own_files.md", "own_tasks.md", "tour.md"}
+SLOW = {"audit.md", "gallery.md", "own_files.md", "own_tasks.md", "tour.md"}
 RUN = [pytest.param(page, marks=pytest.mark.slow("pages") if page.name in SLOW else (), id=page.name) for page in PAGES]
 
 

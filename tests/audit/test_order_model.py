@@ -59,6 +59,7 @@ def test_an_effect_is_told(monkeypatch, kind, share, power):
         assert np.mean([model.r2 for model in told]) == pytest.approx(share, abs=0.25)
 
 
+@pytest.mark.slow("sizes")
 def test_the_best_by_the_model_is_better_than_the_luckiest(monkeypatch):
     """Half of the orders of five tasks are run once; the two are compared by their true accuracy."""
     monkeypatch.setattr(module, "MOST_SHUFFLES", 99)

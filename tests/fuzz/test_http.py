@@ -87,6 +87,7 @@ def test_damaged_requests(explorer):
     assert send(port, whole[0]).startswith(b"HTTP/1.1 200 ")
 
 
+@pytest.mark.slow("sizes")
 def test_odd_solve_bodies(explorer):
     port, token = explorer
     rng, codes = Random(1), set()

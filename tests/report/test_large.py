@@ -1,6 +1,7 @@
 """Two thousand tasks with long names still give a page below five megabytes."""
 
 import numpy as np
+import pytest
 
 from taskorder.ordering.compare import compare
 from taskorder.records import Plan
@@ -13,6 +14,7 @@ from .conftest import embedded
 P = 2000
 
 
+@pytest.mark.slow("sizes")
 def test_two_thousand_tasks_with_long_names():
     rng = np.random.default_rng(0)
     order = tuple(rng.permutation(P).tolist())

@@ -280,6 +280,7 @@ def test_truth_wants_all_orders(make_results):
 # from runs to a figure
 
 
+@pytest.mark.slow("training")
 def test_a_small_run_of_digits_becomes_a_figure(monkeypatch):
     digits = {"dataset": "digits", "num_tasks": 3, "epochs": 1, "similarities": ("test",)}
     monkeypatch.setattr(runs, "PARTS", {**runs.PARTS, "fashion-mnist": digits})

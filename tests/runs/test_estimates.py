@@ -70,6 +70,7 @@ def test_a_sample_has_as_many_examples_as_it_says():
     assert np.asarray(task_pool(data, sets, share=share, most=most, uneven=100).counts).min() < 10
 
 
+@pytest.mark.slow("training")
 def test_orders_are_chosen_only_when_asked():
     base = {"num_tasks": 4, "epochs": 1, "fraction": 0.1, "similarities": ["test", "10 examples"]}
     for orders, least, most in (("1", 1, 1), ("1+law", 2, 6)):

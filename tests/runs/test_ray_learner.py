@@ -84,7 +84,7 @@ def by_value(machines):
     ray.cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
 
 
-@pytest.mark.parametrize("make", [sklearn_learner, torch_learner])
+@pytest.mark.parametrize("make", [sklearn_learner, pytest.param(torch_learner, marks=pytest.mark.slow("ray"))])
 def test_the_same_bits_as_here(make):
     learner = make()
     here = learn_orders(learner, tasks(), ORDERS, (0, 1), examples=True)
