@@ -35,7 +35,7 @@ def test_it_is_kept_without_outputs_and_without_traces_of_a_machine():
     text = NOTEBOOK.read_text()
     cells = json.loads(text)["cells"]
     assert all(cell.get("outputs", []) == [] and cell.get("execution_count") is None for cell in cells)
-    assert not re.search(r"/home/|/root/|/tmp/|/Users/|[A-Z]:\\\\", text)
+    assert not re.search(r"/(?:home|root|tmp|Users)/|[A-Z]:\\\\", text)
     assert len({cell["id"] for cell in cells}) == len(cells)
 
 
