@@ -273,7 +273,7 @@ def test_a_run_of_digits_becomes_part_of_the_figure(tmp_path, monkeypatch):
     changed = {**dict.fromkeys(fields, "0"), "cifar100_new": "4"}
     before, _ = reproduce("law", tmp_path, settings=changed)
     assert "CIFAR-100 100-149" in before.notes[-1]
-    specs = RunSpecs(Config(**settings, num_sets=4))
+    specs = RunSpecs(Config(**settings, num_sets=4, num_seeds=2))
     with Store(tmp_path / "digits.sqlite") as store:
         store.put(specs, run_batch(specs), 1.0)
         (tmp_path / "tables").mkdir()
