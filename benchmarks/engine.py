@@ -1,10 +1,12 @@
 """The engine against the plain loop, side by side in one run.
 
-    python benchmarks/engine.py [steps] [tree] [compile] [forms] [memory] [kernels] [--torch]
+    python benchmarks/engine.py [steps] [strategies] [tree] [compile] [forms] [memory] [kernels] [--torch]
 
 steps  network-steps a second at batch 4 with Adam: ours at several numbers of networks, in the form of convolution
        that the engine chooses; the baseline is the authors' way, one jitted step a batch from a Python loop with
        XLA's own convolution, data already in memory; PyTorch's vmap where asked for (--torch)
+strategies  network-steps a second with strategies and heads over plain training with as large a batch, in the middle of
+       an order; and how many plain steps it takes to remember a task at its end
 tree   all orders of five tasks: trainings of the order tree against orders trained alone, with evaluation
 compile  seconds that the first call of a shape takes beyond the second, for training and testing
 forms  (CPU) seconds of each form of convolution, three rounds
@@ -20,6 +22,8 @@ import itertools
 import resource
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,16 +34,19 @@ from common import save, show
 
 from taskorder.engine.cnn import cnn
 from taskorder.engine.evaluate import evaluate
-from taskorder.engine.fused import kernel_step, seconds_of
+from taskorder.engine.fused import general_step, kernel_step, seconds_of
+from taskorder.engine.losses import as_floats, cross_entropy
 from taskorder.engine.nets import Net, general_cnn, mlp
 from taskorder.engine.ops import CONV_FORMS, _seconds, conv_form
+from taskorder.engine.past import first_memory
 from taskorder.engine.pools import make_pool
-from taskorder.engine.train import Pool, Recipe, as_floats, cross_entropy, gradient_step, start, train_task
-from taskorder.engine.tree import Curriculum, train_orders
+from taskorder.engine.train import Batch, Pool, Recipe, gradient_step, remembered, start, train_task
+from taskorder.engine.tree import Curriculum, lookback_of, train_orders
 from taskorder.runs import settings
 from taskorder.runs import training as runs
 from taskorder.runs.specs import RunSpecs
 from taskorder.runs.store import Store
+from taskorder.strategies import EWC, Distill, L2Init, Replay
 
 SHAPES = {"mlp": (28, 28, 1), "cnn": (32, 32, 3)}
 ON_CPU = jax.default_backend() == "cpu"
@@ -210,6 +217,71 @@ def steps_table(with_torch: bool) -> list[dict[str, Any]]:
     return rows
 
 
+def strategy_times(
+    net: Net, pool: Pool, recipe: Recipe, networks: int, steps: int
+) -> Callable[[], tuple[float, float]]:
+    """Measures the seconds of a step of all networks on their third task, and of what comes after its last step."""
+    tasks = jnp.arange(len(pool.counts))
+    keys = jax.random.split(jax.random.key(1), len(tasks))
+    streams = jnp.arange(networks) % len(tasks)
+    lookback = lookback_of(net, recipe, pool, [Curriculum(tuple(range(len(tasks))), ())])
+    learned = [(range(len(tasks)), 0, ((own + 1) % len(tasks), (own + 2) % len(tasks))) for own in streams.tolist()]
+    past = lookback.of(learned) if lookback else None
+    fresh = start(net, jax.random.split(jax.random.key(0), networks))
+    state = fresh._replace(memory=first_memory(recipe.strategy, fresh.params))
+
+    def measure() -> tuple[float, float]:
+        nonlocal state
+        begin = time.perf_counter()
+        state = train_task(net, recipe, state, pool, streams, keys, tasks, jnp.asarray(steps), past)
+        jax.block_until_ready(state)
+        middle = time.perf_counter()
+        state = remembered(net, recipe, state, pool, streams, keys, tasks)
+        jax.block_until_ready(state)
+        return (middle - begin) / steps, time.perf_counter() - middle
+
+    return measure
+
+
+def strategies_table() -> list[dict[str, Any]]:
+    """One row for each network and strategy; rounds in which all take turns."""
+    rows: list[dict[str, Any]] = []
+    kinds: list[tuple[str, Any]] = [("mlp", mlp)] if ON_CPU else [("mlp", mlp), ("cnn", cnn)]
+    for kind, make in kinds:
+        networks, steps = (16, 400) if ON_CPU else (1024, 1000) if kind == "mlp" else (512, 100)
+        shared = random_pool(SHAPES[kind], 5, 2 * BATCH * steps)
+        labels = [np.asarray(shared.labels[task]) + 2 * task for task in range(5)]
+        allowed = np.kron(np.eye(5), np.ones(2)).astype(bool)
+        by_task = make_pool(np.asarray(shared.inputs), list(np.asarray(shared.rows)), labels, allowed=allowed)
+        two, ten = make(SHAPES[kind], 2), make(SHAPES[kind], 10)
+        small, large = Recipe(epochs=1, batch_size=BATCH), Recipe(epochs=1, batch_size=2 * BATCH)
+        cells: dict[str, tuple[str, Net, Pool, Recipe]] = {
+            "plain": ("plain", two, shared, small),
+            "plain, twice the batch": ("plain, twice the batch", two, shared, large),
+            "replay": ("plain, twice the batch", two, shared, replace(small, strategy=Replay())),
+            "a head a task": ("plain", ten, by_task, small),
+            "ewc": ("plain", two, shared, replace(small, strategy=EWC())),
+            "lwf": ("plain", two, shared, replace(small, strategy=Distill())),
+            "l2init": ("plain", two, shared, replace(small, strategy=L2Init())),
+            "replay, a head a task": ("plain, twice the batch", ten, by_task, replace(small, strategy=Replay())),
+            "lwf, a head a task": ("plain", ten, by_task, replace(small, strategy=Distill())),
+        }
+        measures = {name: strategy_times(*cell, networks, steps) for name, (_, *cell) in cells.items()}
+        for measure in measures.values():  # to compile
+            measure()
+        rounds = [{name: measure() for name, measure in measures.items()} for _ in range(2 * ROUNDS + 1)]
+        for name, (baseline, *_) in cells.items():
+            ratios = [times[baseline][0] / times[name][0] for times in rounds]
+            ends = [times[name][1] / times["plain"][0] for times in rounds]
+            rows.append(
+                {"net": kind, "strategy": name, "networks": networks,
+                 "steps a second": networks / float(np.median([times[name][0] for times in rounds])),
+                 "over": baseline, "ratio": float(np.median(ratios)), "least": min(ratios), "most": max(ratios),
+                 "end of a task in steps": float(np.median(ends)) if name == "ewc" else 0.0}
+            )  # fmt: skip
+    return rows
+
+
 def tree_table() -> list[dict[str, Any]]:
     """All 120 orders of five tasks, as a tree and (by count of steps) one after another."""
     net = mlp(SHAPES["mlp"], 2)
@@ -266,8 +338,7 @@ def fused_table() -> list[dict[str, Any]]:
     net, rows, steps = general_cnn(SHAPES["cnn"], 2, (32, 64), 256), [], 10
     for networks in (256, 1024):
         kernels, general = (
-            seconds_of(step, net, SHAPES["cnn"], networks, steps)
-            for step in (kernel_step, functools.partial(gradient_step, net.apply))
+            seconds_of(step, net, SHAPES["cnn"], networks, steps) for step in (kernel_step, general_step(net))
         )
         speeds = {"kernels": networks * steps / kernels, "general": networks * steps / general}
         rows.append({"networks": networks, **speeds, "ratio": general / kernels})
@@ -298,10 +369,10 @@ def kernels_table(networks: int = 16) -> list[dict[str, Any]]:
     x = jax.random.bits(jax.random.key(1), (networks, BATCH, *shape), jnp.uint8)
     y = jax.random.randint(jax.random.key(2), (networks, BATCH), 0, 2)
     with jax.default_matmul_precision("highest"):
-        wanted = jax.jit(lambda s: gradient_step(exact.apply, recipe, s, x, y))(state).mean
+        wanted = jax.jit(lambda s: gradient_step(exact, recipe, s, Batch(x, y)))(state).mean
     assert ours_.step is not None
     tables = {
-        "general": jax.jit(lambda s: gradient_step(general.apply, recipe, s, x, y))(state).mean,
+        "general": jax.jit(lambda s: gradient_step(general, recipe, s, Batch(x, y)))(state).mean,
         "kernels": jax.jit(lambda s: ours_.step(recipe, s, x, y))(state).mean,
     }
     rows = []
@@ -321,6 +392,7 @@ def main() -> None:
     for name in asked:
         tables = {
             "steps": lambda: steps_table("--torch" in sys.argv),
+            "strategies": strategies_table,
             "tree": tree_table,
             "compile": compile_table,
             "forms": forms_table,

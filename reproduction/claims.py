@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, get_args
 
 from taskorder.checks import Floats
+from taskorder.parsing import json_values
 from taskorder.plots.records import Drawing, Panel
 from taskorder.typed import typed
 
@@ -72,11 +73,11 @@ class FigureData:
     def from_json(cls, text: str) -> FigureData:
         """The figure that `to_json` wrote."""
         try:
-            values = json.loads(text)
+            values = json_values(text)
             if isinstance(values, dict):
                 values = _renamed(values, {stored: name for name, stored in STORED.items()})
             figure: FigureData = typed(cls, values)
-        except (ValueError, RecursionError) as problem:
+        except ValueError as problem:
             raise ValueError(f"`text` must be JSON written by FigureData.to_json, got {problem}.") from None
         return figure
 

@@ -16,18 +16,21 @@ from typing import Any
 from reproduction import IMAGES, NAMES, load
 from reproduction.claims import FigureData
 from taskorder.arguments import BadArgument
-from taskorder.files import whole_file
+from taskorder.files import utf8_text, whole_file
 from taskorder.machine import describe
+from taskorder.parsing import json_values
 from taskorder.runs.archive import load_archive
 from taskorder.runs.local import RunReport, run
 from taskorder.runs.specs import RunSpec
 from taskorder.runs.store import Store
+from taskorder.tables.input_files import open_file
 from taskorder.typed import typed
 
 STORE = "runs.sqlite"
 TABLES = "tables"
 """Results of large runs, written by `taskorder export --whole`, or by figures that keep theirs."""
 KEPT = ".runs.json.gz"
+MAX_KEPT_BYTES = 2**28
 
 
 def reproduce(
@@ -116,7 +119,11 @@ def keep_results(path: Path, store: Store, specs: Sequence[RunSpec]) -> None:
 
 def load_results(path: Path, store: Store) -> int:
     """Put the runs that `keep_results` wrote into a store; how many were new."""
-    rows = json.loads(gzip.decompress(path.read_bytes()))
+    try:
+        with open_file(path) as file:
+            rows = json_values(file.read(MAX_KEPT_BYTES), num_bytes=file.num_bytes)
+    except ValueError as problem:
+        raise BadArgument(f"`{path}` must be as it was written, got a damaged file: {problem}. Get it again.") from None
     specs = [RunSpec(row["kind"], row["params"]) for row in rows]
     new = {spec.digest for spec in store.missing(specs)}
     for spec, row in zip(specs, rows, strict=True):
@@ -184,7 +191,8 @@ def write(path: Path, text: str) -> None:
 def read(path: Path) -> FigureData:
     """The figure in a file."""
     try:
-        figure = FigureData.from_json(path.read_text(encoding="utf-8-sig"))
+        with open_file(path) as file:
+            figure = FigureData.from_json(utf8_text(file.read(MAX_KEPT_BYTES), str(path)))
         if not {"command", "seconds", "cores", "cpu"} <= set(figure.made):
             raise ValueError("It does not say how it was made.")
         typed(float, figure.made["seconds"], "made.seconds")

@@ -34,6 +34,12 @@ def test_the_closest_name_or_none(given, known, meant):
     assert did_you_mean(given, known) == ("" if meant is None else f" Did you mean {meant!r}?")
 
 
+def test_only_so_many_names_are_compared():
+    names = (f"column{k}" for k in range(10**9))
+    assert did_you_mean("column17x", names) == " Did you mean 'column17'?"
+    assert next(names) == "column2000"
+
+
 def test_a_refusal_lists_the_names_and_asks():
     refusal = unknown("rule", "greed", ["greedy", "random"])
     assert isinstance(refusal, BadArgument)

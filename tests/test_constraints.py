@@ -31,6 +31,29 @@ def test_open_tasks_leaves_out_what_is_learned():
     assert Constraints.of(4, learned=NAMES).open_tasks.tolist() == []
 
 
+def counting(values, taken):
+    for value in values:
+        taken.append(value)
+        yield value
+
+
+@pytest.mark.parametrize(
+    ("options", "most"),
+    [
+        (lambda values: {"learned": values}, 4),
+        (lambda values: {"groups": [values]}, 4),
+        (lambda values: {"before": (("A", "BC"[value]) for value in values)}, 10),
+    ],
+    ids=["learned", "groups", "before"],
+)
+def test_lists_are_read_no_further_than_any_can_be(options, most):
+    """A request with "learned" seven million times 0 took seconds."""
+    taken = []
+    with pytest.raises(ValueError, match=r"at most once|each pair once"):
+        Constraints.of(3, **options(counting(itertools.cycle([0, 1]), taken)))
+    assert len(taken) <= most
+
+
 @pytest.mark.parametrize(
     ("learned", "text"),
     [

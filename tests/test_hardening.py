@@ -7,6 +7,7 @@ import argparse
 import json
 import os
 import re
+import sqlite3
 import subprocess
 import sys
 import urllib.request
@@ -52,6 +53,7 @@ READING = {
     "data check": ["data", "check", "rows é.csv"],
     "data get": ["data", "get", "digits", "--folder", "data"],
     "order": ["order", "order é.json", "--to", "renate"],
+    "repair": ["repair", "store é.sqlite"],  # of a store in which nothing is damaged
 }
 WRITING = {
     "order -o": [
@@ -292,6 +294,28 @@ def test_a_full_disk_leaves_no_half_of_a_file(full_disk, name):
     code, _, err = full_disk[0][name]
     assert is_one_line_of_refusal(code, err), (code, err)
     assert full_disk[1] == []
+
+
+@pytest.mark.parametrize("disk", ["full", "without permission"])
+def test_a_damaged_store_that_cannot_be_written_stays_as_it_is(here, disk):
+    store = here / "out" / "store.sqlite"
+    store.write_bytes(seeds.stores()[0])
+    with sqlite3.connect(store) as db:
+        db.execute("update results set seconds = seconds + 1")
+    db.close()
+    before = store.read_bytes()
+    if disk == "full":
+        how = {"environment": {"FILE_LIMIT": "200", "PYTHONDONTWRITEBYTECODE": "1"}}
+    else:
+        store.chmod(0o444)
+        (here / "out").chmod(0o555)
+        how = {"through": (sys.executable, "-c", WITHOUT_PRIVILEGES)}
+    (code, out, err), *_ = run([["repair", "out/store.sqlite"]], here, **how)[0]
+    (here / "out").chmod(0o755)
+    assert is_one_line_of_refusal(code, err), (code, err)
+    assert out == ""
+    assert store.read_bytes() == before
+    assert [path.name for path in (here / "out").iterdir()] == ["store.sqlite"]
 
 
 def test_several_processes_share_a_store(tmp_path):

@@ -19,6 +19,8 @@ LAYERS = [
         "arguments",
         "records",
         "checks",
+        "costs",
+        "parsing",
         "constraints",
         "files",
         "machine",
@@ -28,6 +30,8 @@ LAYERS = [
         "prefixes",
         "progress",
         "stratified",
+        "strategies",
+        "visible",
     },
     {"task", "portable", "cells", "given_table"},
     {"theory"},
@@ -224,7 +228,9 @@ def test_ordering_kernels_import_only_kernels():
     package = ("taskorder", "ordering", "kernels")
     trees = {parts: ast.parse(file.read_text()) for parts, file in sources().items() if parts[:2] == package[1:]}
     assert len(trees) > 10
-    assert {parts[-1]: names for parts, tree in trees.items() if (names := beyond_kernels(tree, package))} == {}
+    beyond = {parts[-1]: names for parts, tree in trees.items() if (names := beyond_kernels(tree, package))}
+    assert beyond.keys() == {"jit"}  # which keeps files of compiled kernels, and is none itself
+    assert not any(name.startswith("taskorder") for name in beyond["jit"])
 
 
 def test_the_walk_sees_kernels_that_import_more():

@@ -4,8 +4,9 @@ import os
 from contextlib import ExitStack
 
 import pytest
+from threadpoolctl import ThreadpoolController
 
-from taskorder.machine import _blas, cores, describe, one_blas_thread
+from taskorder.machine import cores, describe, one_blas_thread
 
 
 @pytest.mark.parametrize(("said", "count"), [("3", 3), ("", 1), ("0", 1), ("many", 1)])
@@ -35,7 +36,7 @@ def test_blas_gets_its_threads_back_when_searches_overlap():
     """The first to end used to lift the limit of the second, which then set it for good."""
 
     def threads():
-        return [library["num_threads"] for library in _blas().info() if library["user_api"] == "blas"]
+        return [library["num_threads"] for library in ThreadpoolController().info() if library["user_api"] == "blas"]
 
     before = threads()
     with ExitStack() as first, ExitStack() as second:

@@ -39,7 +39,8 @@ pytestmark = [
 def built(tmp_path_factory):
     """The folder with both; uv makes the wheel from the sdist, so the sdist is whole."""
     folder = tmp_path_factory.mktemp("dist")
-    subprocess.run([UV, "build", "--quiet", "--out-dir", folder, ROOT], check=True)
+    hashed = "--require-hashes", "--build-constraints", ROOT / "requirements" / "dev.txt"
+    subprocess.run([UV, "build", "--quiet", *hashed, "--out-dir", folder, ROOT], check=True)
     return folder
 
 
@@ -88,7 +89,7 @@ def test_it_works_in_an_empty_environment(built, kind, extras, tmp_path):
     subprocess.run([UV, "venv", "--quiet", "--python", sys.executable, environment], check=True)
     python = environment / ("Scripts" if os.name == "nt" else "bin") / "python"
     named = f"taskorder[{extras}] @ {file.as_uri()}" if extras else f"taskorder @ {file.as_uri()}"
-    install = [UV, "pip", "install", "--quiet", "--python", python, "-c", ROOT / "constraints.txt"]
+    install = [UV, "pip", "install", "--quiet", "--python", python, "-c", ROOT / "requirements" / "dev.txt"]
     subprocess.run([*install, named, *([] if extras else ["scikit-learn"])], check=True)
     site.mkdir()
     (site / "sitecustomize.py").write_text(NO_NETWORK)

@@ -1,6 +1,7 @@
 """order.json: lossless, strict, and a class order only where there is one."""
 
 import dataclasses
+import functools
 import json
 
 import numpy as np
@@ -123,6 +124,11 @@ def test_a_damaged_record_is_refused_or_another_valid_one(made, data):
         ({"class_groups": [[0], [], [1]]}, "must list different ids from 0 on, got [] for 'cars'"),
         ({"class_groups": [[0], [2, 2], [1]]}, "must list different ids from 0 on, got [2, 2]"),
         ({"class_groups": [[0], [-1], [1]]}, "must list different ids from 0 on, got [-1]"),
+        ({"class_groups": [[2**61 - 1, 2**62 - 2], [1], [2]]}, "must list ids below 1000000, got 4611686018427387902"),
+        (
+            {"versions": functools.reduce(lambda inner, _: [inner], range(101), [])},
+            "more than 100 lists or objects in one another",
+        ),
         ({"class_groups": []}, "`class_groups` must list classes where `class_names` or `num_classes` do"),
         ({"num_classes": 5}, "`num_classes` must be above the highest class id 5, got 5"),
         ({"class_names": [["a"], ["b"], ["c"]]}, "`class_names` must name each class"),

@@ -20,8 +20,8 @@ source "${TASKORDER_VENV:-.venv}/bin/activate"
 
 export RAY_USAGE_STATS_ENABLED=0
 export RAY_task_oom_retries=2
-export RAY_AUTH_MODE=token
-[[ -s ~/.ray/auth_token ]] || ray get-auth-token --generate >/dev/null # in the home folder, which all machines share
+export RAY_AUTH_MODE=token # who has the token runs code on these machines
+[[ -s ~/.ray/auth_token ]] || (umask 077 && ray get-auth-token --generate >/dev/null) # in the home folder, which all share
 
 head=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
 port=$((20000 + SLURM_JOB_ID % 20000))

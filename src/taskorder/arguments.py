@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
-MOST_COMPARED = 100
+from taskorder.visible import visible
+
+MOST_COMPARED, MOST_KNOWN = 100, 2000
+"""Characters of a name, and names, that are compared: more take seconds."""
 
 
 class BadArgument(ValueError):
@@ -28,8 +32,9 @@ class BadArgument(ValueError):
         return self.spelled({})
 
     def spelled(self, names: Mapping[str, str]) -> str:
-        """The message with these names in place of the library's."""
-        return "".join(f"`{names.get(part, part)}`" if k % 2 else part for k, part in enumerate(self.parts()))
+        """The message with these names in place of the library's, on one line."""
+        said = (f"`{names.get(part, part)}`" if k % 2 else part for k, part in enumerate(self.parts()))
+        return visible("".join(said))
 
     def parts(self) -> tuple[str, ...]:
         """Text and names of arguments in turn; the first name is the first that stands between backticks."""
@@ -53,6 +58,7 @@ def did_you_mean(given: object, known: Iterable[str]) -> str:
     (" Did you mean 'bees'?", '')
     """
     # a long name is compared in quadratic time, and nobody mistypes one
-    folded = {name.casefold(): name for name in reversed([*known]) if len(name) <= MOST_COMPARED}
+    few = reversed([*itertools.islice(known, MOST_KNOWN)])
+    folded = {name.casefold(): name for name in few if len(name) <= MOST_COMPARED}
     close = get_close_matches(str(given)[:MOST_COMPARED].strip().casefold(), folded, n=1)
     return f" Did you mean {folded[close[0]]!r}?" if close else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import operator
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -195,7 +196,7 @@ def task_names(value: Sequence[str] | None, num_tasks: int, label: str = "`names
         raise ValueError(f"{label} must name each of the {num_tasks} tasks, got {len(names)} names.")
     if not all(names):
         raise ValueError(f"{label} must not be empty, got a blank name at position {names.index('') + 1}.")
-    twice = sorted({name for name in names if names.count(name) > 1}) if len(set(names)) < num_tasks else []
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise ValueError(f"{label} must be unique, got {twice[0]!r} more than once.")
     return names

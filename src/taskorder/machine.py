@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 from threading import Lock
@@ -41,36 +42,46 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-@cache
-def _blas() -> ThreadpoolController:
-    import scipy.linalg  # noqa: F401  (brings a BLAS of its own, and only what is loaded can be limited)
-    from threadpoolctl import ThreadpoolController
-
-    return ThreadpoolController()
-
-
 class _Limited:
-    """How many threads of this process have asked for one thread of BLAS, and what gives the others back."""
+    """How many calls under way have asked for one thread of BLAS, and what gives the others back."""
 
     lock = Lock()
-    count = 0
-    limiter: Any = None
+    calls = 0
+    limits = ExitStack()
+    libraries = 0
+    """How many packages that bring a BLAS of their own were loaded when it was limited last."""
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Many small matrix products: on a busy machine the threads of BLAS cost up to ten times what they bring.
+    """One thread for all BLAS of the process, as a block or a decorator: the first to come sets it, the last lifts it.
 
-    The limit is one of the whole process: the first to come sets it, and the last to go lifts it.
+    BLAS divides a sum among its threads, so their number changes its last digit, and that may change an order: whatever
+    leads to one runs in here. And on a busy machine, threads cost small products up to ten times what they bring.
     """
     with _Limited.lock:
-        if _Limited.count == 0:
-            _Limited.limiter = _blas().limit(limits=1, user_api="blas")
-        _Limited.count += 1
+        _limit()
+        _Limited.calls += 1
     try:
         yield
     finally:
         with _Limited.lock:
-            _Limited.count -= 1
-            if _Limited.count == 0:
-                _Limited.limiter.restore_original_limits()
+            _Limited.calls -= 1
+            if _Limited.calls == 0:
+                _Limited.limits.close()
+
+
+def _limit() -> None:
+    """Limit what is loaded; SciPy's BLAS may come while NumPy's has its limit already."""
+    libraries = 1 + ("scipy.linalg" in sys.modules)
+    if _Limited.calls == 0 or libraries > _Limited.libraries:
+        _Limited.limits.enter_context(_controller(libraries).limit(limits=1, user_api="blas"))
+        _Limited.libraries = libraries
+
+
+@cache
+def _controller(libraries: int) -> ThreadpoolController:
+    """What limits the BLAS of so many packages; to look for them takes a millisecond."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()

@@ -15,6 +15,7 @@ from typing import Any
 from taskorder._version import __version__
 from taskorder.arguments import BadArgument
 from taskorder.checks import seed_number, task_names, visit_order, whole
+from taskorder.parsing import json_values
 from taskorder.records import Plan
 
 SCHEMA = 1
@@ -180,19 +181,24 @@ class PortableOrder:
     def from_json(cls, text: str) -> PortableOrder:
         """The record that `to_json` wrote; unknown and missing keys are refused, so that nothing is lost unseen."""
         try:
-            data = json.loads(text)
-        except (ValueError, RecursionError) as problem:
+            values = json_values(text)
+        except ValueError as problem:
             raise ValueError(f"`order.json` must be JSON, got a parse error: {problem}.") from None
-        if not isinstance(data, dict):
-            raise ValueError(f"`order.json` must hold one object, got {type(data).__name__}.")
-        if data.get("schema") != SCHEMA:
-            raise ValueError(
-                f"`schema` must be {SCHEMA}, got {data.get('schema')!r}. Another version of taskorder wrote this order."
-            )
-        misfits = sorted(set(data) ^ {entry.name for entry in fields(cls)})
-        if misfits:
-            raise ValueError(f"`order.json` must have the keys of an order, got missing or unknown ones: {misfits}.")
-        return cls(**{key: _tuples(value) for key, value in data.items()})
+        return order_of_values(values)
+
+
+def order_of_values(data: Any) -> PortableOrder:
+    """The record in plain JSON values."""
+    if not isinstance(data, dict):
+        raise ValueError(f"`order.json` must hold one object, got {type(data).__name__}.")
+    if data.get("schema") != SCHEMA:
+        raise ValueError(
+            f"`schema` must be {SCHEMA}, got {data.get('schema')!r}. Another version of taskorder wrote this order."
+        )
+    misfits = sorted(set(data) ^ {entry.name for entry in fields(PortableOrder)})
+    if misfits:
+        raise ValueError(f"`order.json` must have the keys of an order, got missing or unknown ones: {misfits}.")
+    return PortableOrder(**{key: _tuples(value) for key, value in data.items()})
 
 
 def _check(order: PortableOrder) -> None:
@@ -239,13 +245,15 @@ def _check_classes(order: PortableOrder) -> None:
             f"`class_groups` must have one group for each of the {len(order.names)} tasks, "
             f"got {len(order.class_groups)}."
         )
-    for name, group in zip(order.names, order.class_groups, strict=True):
-        _all(group, int, "class_groups")
-        if not group or len(set(group)) < len(group) or min(group) < 0:
-            raise BadArgument(f"`class_groups` must list different ids from 0 on, got {list(group)} for {name!r}.")
-    highest = max(max(group) for group in order.class_groups)
     if order.num_classes > MAX_CLASSES:
         raise BadArgument(f"`num_classes` must be at most {MAX_CLASSES}, got {str(order.num_classes)[:20]}.")
+    for name, group in zip(order.names, order.class_groups, strict=True):
+        _all(group, int, "class_groups")
+        if group and max(group) >= MAX_CLASSES:
+            raise BadArgument(f"`class_groups` must list ids below {MAX_CLASSES}, got {str(max(group))[:20]}.")
+        if not group or min(group) < 0 or len(set(group)) < len(group):
+            raise BadArgument(f"`class_groups` must list different ids from 0 on, got {list(group)} for {name!r}.")
+    highest = max(max(group) for group in order.class_groups)
     if order.num_classes <= highest:
         raise BadArgument(f"`num_classes` must be above the highest class id {highest}, got {order.num_classes}.")
     if order.class_names:

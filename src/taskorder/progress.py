@@ -10,6 +10,8 @@ from html import escape
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from taskorder.visible import visible
+
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
@@ -55,7 +57,7 @@ class ProgressBar:
             return
         if self._shown is None:
             self._shown = _Notebook() if in_notebook() else _Terminal() if is_seen() else _Lines()
-        self._shown.show(said, completed, total)
+        self._shown.show(visible(said), completed, total)
 
     def stop(self) -> None:
         """Remove the bar."""

@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from taskorder import Plan
 from taskorder.cli import main
 from taskorder.portable import PortableOrder
 
@@ -47,15 +48,69 @@ def test_from_plan_to_order_to_frameworks(here, capsys):
 
 def test_standard_input_and_classes_from_a_file(here, capsys, monkeypatch):
     (here / "classes.json").write_text("[[0, 1], [4, 5], [2, 3]]")
-    monkeypatch.setattr("sys.stdin", io.StringIO((here / "plan.json").read_text()))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO((here / "plan.json").read_bytes())))
     assert main(["order", "-", "--classes", "classes.json", "--to", "continuum", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"class_order": [4, 5, 2, 3, 0, 1], "increment": 2}
+
+
+def test_settings_of_a_tool_that_fine_tunes(here, capsys):
+    assert main(["order", "plan.json", "--to", "llamafactory"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("# Planned order, from taskorder ")
+    assert '\ndataset: "cars,dogs,cats"\nmix_strategy: concat\ndisable_shuffling: true\n' in said
+    (here / "paths.json").write_text('{"cats": "c.jsonl", "cars": "b.jsonl", "dogs": "d.jsonl"}')
+    assert main(["order", "plan.json", "--to", "swift", "--datasets", "paths.json", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["dataset"] == ["b.jsonl", "d.jsonl", "c.jsonl"]
+    entries = '{"cats": {"path": "c", "type": "alpaca"}, "cars": "b", "dogs": "d"}'
+    assert main(["order", "plan.json", "--to", "axolotl", "--datasets", entries]) == 0
+    assert "  - path: c\n    type: alpaca\n" in capsys.readouterr().out
+    assert main(["order", "plan.json", "-o", "order.json"]) == 0
+    assert main(["order", "order.json", "--to", "trl", "-o", "train.py"]) == 0
+    compile((here / "train.py").read_text(), "train.py", "exec")
+
+
+def test_a_model_card(here, capsys):
+    assert main(["order", "plan.json", "--to", "card"]) == 0
+    said = capsys.readouterr().out
+    assert said == Plan.from_json((here / "plan.json").read_text()).to_markdown()
+    assert said.startswith("## Task order\n")
+    assert main(["order", "plan.json", "--to", "card", "-o", "CARD.md"]) == 0
+    assert (here / "CARD.md").read_text() == said
+
+
+def test_a_list_of_too_many_class_names_is_not_cut_into_lines(here, capsys, monkeypatch):
+    """64 MB of short lines took 1.6 GB."""
+    monkeypatch.setattr("taskorder.portable.MAX_CLASSES", 10)
+    (here / "names.txt").write_text("a\n" * 11)
+    words = ["--classes", "[[0, 1], [4, 5], [2, 3]]", "--class-names", "names.txt"]
+    assert main(["order", "plan.json", *words]) == 2
+    assert "`--class-names` must list at most 10 classes, got more" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["no.json"], "`no.json` must be a readable file, got: No such file"),
+        (
+            ["plan.json", "--to", "trl", "--datasets", "{"],
+            '`--datasets` must be JSON like {"cats": "cats.jsonl"}, got a',
+        ),
+        (["plan.json", "--to", "trl", "--datasets", "no.json"], "`no.json` must be an existing file"),
+        (
+            ["plan.json", "--to", "trl", "--datasets", '{"cat": "c"}'],
+            "`--datasets` must have task names as keys, got 'cat'",
+        ),
+        (["plan.json", "--to", "trl", "--datasets", '{"cats": "c"}'], "got none for 'cars'"),
+        (["plan.json", "--to", "trl", "--datasets", "[1]"], "`--datasets` must map task names to data sets, got [1]"),
+        (["plan.json", "--datasets", "{}"], "`--datasets` must come with `--to` and one of llamafactory, "),
+        (["plan.json", "--to", "clarena", "--datasets", "{}"], "transformers, got clarena."),
+        (["plan.json", "--to", "card", "--datasets", "{}"], "transformers, got card."),
+        (["plan.json", "--to", "card", "--json"], "`--json` must come with settings, got a card."),
+        (
+            ["order.json", "--to", "card"],
+            "`order.json` must be a plan (taskorder solve --json) for a card, got an order",
+        ),
+        (["plan.json", "--to", "llamafactroy"], "transformers, card, got 'llamafactroy'. Did you mean 'llamafactory'?"),
+        (["no.json"], "`no.json` must be an existing file, got no such file"),
         (["table.csv"], "`table.csv` must be a plan or an order in JSON, got a parse error"),
         (["list.json"], "`list.json` must be a plan (taskorder solve --json) or an order.json, got other JSON"),
         (

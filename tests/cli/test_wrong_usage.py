@@ -39,6 +39,9 @@ WRONG = {
         "", "nowhere", "folder", "nothing", "bytes.bin", "words.txt", "table.csv", "plan.json", "runs.sqlite more",
         "runs.sqlite --jsn", "''",
     ],
+    "repair": [
+        "", "nowhere", "folder", "nothing", "bytes.bin", "words.txt", "table.csv", "runs.sqlite more",
+    ],
     "export": [
         "runs.sqlite", "runs.sqlite -o", "runs.sqlite -o ''", "runs.sqlite -o folder", "runs.sqlite -o x.xlsx",
         "runs.sqlite -o runs.sqlite", "table.csv -o x.csv", "folder -o x.csv", "nothing -o x.csv",

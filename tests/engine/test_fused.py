@@ -13,7 +13,7 @@ import jax.numpy as jnp
 
 from taskorder.engine import fused, nets
 from taskorder.engine.cnn import cnn
-from taskorder.engine.train import Recipe, gradient_step, start, train_task
+from taskorder.engine.train import Batch, Recipe, gradient_step, start, train_task
 
 SHAPE = (16, 16, 1)
 with_kernels = pytest.mark.skipif(
@@ -44,7 +44,7 @@ def test_a_step_is_the_general_step():
     state = start(net, jax.random.split(jax.random.key(0)))
     state = state._replace(steps=jnp.asarray([0, 50]), square=jax.tree.map(lambda v: v + 1e-4, state.square))
     quick = {"xla_backend_optimization_level": 0}  # to compile: the kernels are long
-    wanted = jax.jit(lambda state: gradient_step(net.apply, recipe, state, *batch(2)), compiler_options=quick)(state)
+    wanted = jax.jit(lambda state: gradient_step(net, recipe, state, Batch(*batch(2))), compiler_options=quick)(state)
     stepped = jax.jit(lambda state: fused.kernel_step(recipe, state, *batch(2)), compiler_options=quick)(state)
     assert stepped.steps.tolist() == [1, 51]
     assert jax.tree.structure(stepped) == jax.tree.structure(state)

@@ -12,8 +12,9 @@ import jax.numpy as jnp
 
 from taskorder.engine.kernels import conv as conv_kernels
 from taskorder.engine.kernels.dense import dense_update
+from taskorder.engine.losses import as_floats
 from taskorder.engine.ops import average_pool, conv_native
-from taskorder.engine.train import Recipe, State, adam, as_floats, corrections
+from taskorder.engine.train import Recipe, State, adam, corrections
 
 QUICK = {"xla_backend_optimization_level": 0}
 """To compile: the kernels are long."""

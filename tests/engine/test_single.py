@@ -5,10 +5,11 @@ jax = pytest.importorskip("jax")
 import jax.numpy as jnp
 from jax.flatten_util import ravel_pytree
 
+from taskorder.engine.losses import cross_entropy
 from taskorder.engine.nets import Net, mlp
 from taskorder.engine.pools import make_pool
 from taskorder.engine.single import CURVATURE, single_tasks, transfer_tables
-from taskorder.engine.train import Recipe, cross_entropy
+from taskorder.engine.train import Recipe
 from taskorder.engine.tree import train_orders, walk
 from taskorder.stratified import stratified_share
 from taskorder.tables.loss_ratios import loss_ratios, similarity_from_loss_ratios

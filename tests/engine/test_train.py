@@ -8,7 +8,8 @@ import jax.numpy as jnp
 
 from taskorder.engine import nets
 from taskorder.engine.evaluate import evaluate
-from taskorder.engine.train import Recipe, adam, cross_entropy, shuffles, start, train_task
+from taskorder.engine.losses import cross_entropy
+from taskorder.engine.train import Recipe, adam, shuffles, start, train_task
 
 RECIPE = Recipe(epochs=2, batch_size=4)
 
@@ -111,11 +112,11 @@ def test_evaluation_equals_a_plain_computation(digits, monkeypatch):
             shuffled = [losses[np.arange(count), rng.permutation(labels)].mean() for _ in range(4000)]
             assert float(evaluation.chance[i, q]) == pytest.approx(np.mean(shuffled), abs=5 * np.std(shuffled) / 60)
     monkeypatch.setattr(module, "IMAGES_AT_ONCE", 6)  # three examples at a time, the last chunk not full
-    evaluate.clear_cache()
+    module._means.clear_cache()
     again = evaluate(net, state.params, test, tasks)
     np.testing.assert_allclose(again.loss, evaluation.loss, rtol=1e-5)
     np.testing.assert_allclose(again.accuracy, evaluation.accuracy, rtol=1e-6)
-    evaluate.clear_cache()
+    module._means.clear_cache()
 
 
 @pytest.mark.slow("training")

@@ -62,11 +62,11 @@ def test_a_full_device_halves_the_batch_and_goes_on(digits, monkeypatch):
     sizes = []
     real = tree._trained
 
-    def small_device(run, nodes, state, num_steps):
+    def small_device(run, nodes, state, *steps):
         sizes.append(len(nodes))
         if len(nodes) > 4:
             raise jax.errors.JaxRuntimeError("RESOURCE_EXHAUSTED: out of memory while trying to allocate")
-        return real(run, nodes, state, num_steps)
+        return real(run, nodes, state, *steps)
 
     curricula = [Curriculum((0, 1, 2, 4), ALL, seed=3)]
     wanted, _ = train_orders(NET, *digits, curricula, recipe=RECIPE)

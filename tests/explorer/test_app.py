@@ -27,13 +27,21 @@ def test_a_table_comes_back_with_its_repair(client):
     assert "nearest correlation matrix" in table["note"]
 
 
+def test_a_transfer_table_comes_back_as_it_is(client):
+    """What a learner knows of its own task is hardly ever all there is to know."""
+    table = client.post("/api/table?name=a.csv", content=b"task,x,y\nx,0.9,0.2\ny,-1.5,0.8\n").json()
+    assert (table["kind"], table["given"]) == ("transfer", [[0.9, 0.2], [-1.5, 0.8]])
+    assert (table["repaired"], table["note"]) == (None, None)
+
+
 @pytest.mark.parametrize(
     ("body", "said"),
     [
         (b"", "`bad.csv` must hold a similarity matrix, got an empty file."),
         (b"1,0.5\n0.5\n", "line 2"),
         (b"1,x\n0.5,1\n", "'x' on line 1, column 2"),
-        (b"2,0\n0,1\n", "ones on the diagonal"),
+        (b"2,0\n0,1\n", "knowledge of at most 1"),
+        (b"0,1\n1,0\n", "less of a learner's own task"),
         (b"1,1.5\n1.5,1\n", "[-1, 1]"),
         (b"A,A\n1,0\n0,1\n", "'A' more than once"),
         (b"\x80\x04pickle", "pickle"),

@@ -60,15 +60,19 @@ def test_errors_equal_the_librarys(call, size, seed):
 
 @pytest.mark.parametrize("size", [1, 2, 7, 40])
 @pytest.mark.parametrize("retention", [0, 0.13, 0.5, 0.99])
-def test_knowledge_equals_the_librarys(call, size, retention):
+@pytest.mark.parametrize("kind", ["similarity", "transfer"])
+def test_knowledge_equals_the_librarys(call, size, retention, kind):
     rng = np.random.default_rng(size)
     C = random_correlation(size, seed=size)
     S = knowledge_from_similarity(C)
     tasks = rng.permutation(size).tolist()
     learned, order = tasks[: size // 4], tasks[size // 4 :]
     weights = rng.uniform(0.1, 3, size)
-    asked = {"retention": retention, "learned": learned, "weights": weights.tolist()}
-    evaluation = call("recursion", "evaluate", C, order, **asked)
+    asked = {"retention": retention, "learned": learned, "weights": weights.tolist(), "kind": kind}
+    given = C
+    if kind == "transfer":
+        given = S = rng.uniform(-1.5, 0.95, (size, size))
+    evaluation = call("recursion", "evaluate", given, order, **asked)
     path = knowledge_path(S, tasks, retention)[len(learned) :]
     close = {"rtol": 1e-9, "atol": 1e-12}
     np.testing.assert_allclose(np.reshape(evaluation["path"], path.shape), path, **close)
@@ -78,7 +82,7 @@ def test_knowledge_equals_the_librarys(call, size, retention):
     by_then = [tasks[: len(learned) + step] for step in range(len(path))]
     seen = [np.average(row[t], weights=weights[t]) if t else 0 for row, t in zip(path, by_then, strict=True)]
     np.testing.assert_allclose(evaluation["seen"], seen, **close)
-    assert call("recursion", "finalCost", C, order, **asked) == pytest.approx(1 - evaluation["value"], abs=1e-12)
+    assert call("recursion", "finalCost", given, order, **asked) == pytest.approx(1 - evaluation["value"], abs=1e-12)
 
 
 def test_unweighted_errors_too(call):

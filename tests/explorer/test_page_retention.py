@@ -182,8 +182,8 @@ def test_a_link_with_a_bad_retention_is_told(open_page, retention):
 
 
 def test_a_transfer_table_is_read_as_it_is_and_stays_below_one(load):
-    page = load(text="task,a,b,c\na,1,0.9,0.1\nb,0.2,1,0.3\nc,0.1,0.5,1\n")
-    table = [[1, 0.9, 0.1], [0.2, 1, 0.3], [0.1, 0.5, 1]]
+    page = load(text="task,a,b,c\na,0.95,0.9,0.1\nb,0.2,0.8,0.3\nc,-1.1,0.5,1\n")
+    table = [[0.95, 0.9, 0.1], [0.2, 0.8, 0.3], [-1.1, 0.5, 1]]
     expect(page.locator("#retention-value")).to_have_text("0.99")  # this explorer begins at 1
     expect(page.locator("[data-retention='1']")).to_be_disabled()
     slide(page, 0.3)

@@ -21,6 +21,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from taskorder.runs.checksums import add_functions, checksum_in_sql
+
 Mutation = Callable[[bytes, Random], bytes]
 
 WORDS = (
@@ -217,7 +219,7 @@ def odd_store(data: bytes, rng: Random) -> bytes:
         with db:
             way = rng.randrange(8)
             if way == 0:
-                db.execute(f"pragma user_version = {rng.choice((0, 1, 3, -1, 2**31 - 1))}")
+                db.execute(f"pragma user_version = {rng.choice((0, 1, 2, 4, -1, 2**31 - 1))}")
             elif way == 1:
                 db.execute(f"drop table {rng.choice(('results', 'failures', 'requests'))}")
             else:
@@ -235,6 +237,9 @@ def odd_store(data: bytes, rng: Random) -> bytes:
                     new = odd_json(old if isinstance(old, bytes) else old.encode(), rng).decode()
                 key = "digest" if table != "requests" else "config"
                 db.execute(f"update or ignore {table} set {column} = ? where {key} = ?", (new, digest))
+                if rng.randrange(4):  # as a program writes it that knows checksums
+                    add_functions(db)
+                    db.execute(f"update {table} set checksum = {checksum_in_sql(table)}")
         db.close()
         return path.read_bytes()
 

@@ -224,7 +224,7 @@ def test_stores_with_a_run_that_does_not_fit(words, change, tmp_path, monkeypatc
 
 def test_kept_tables_that_are_damaged(tmp_path):
     description, table = readers.kept()
-    runs = json.loads(description)
+    runs = {key: value for key, value in json.loads(description).items() if key not in ("table", "checksum")}
     half = {**runs, "runs": [{**run, "seed": "0"} for run in runs["runs"]]}
     twice = {**runs, "runs": [*runs["runs"], runs["runs"][0]]}
     short = gzip.compress(b"\n".join(gzip.decompress(table).split(b"\n")[:-2]))

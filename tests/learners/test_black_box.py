@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from taskorder.learners import CallableLearner, CommandLearner, LearnerError, learn_orders
+from taskorder.learners import CallableLearner, CommandLearner, LearnerError, Replay, learn_orders
 from taskorder.planning.estimate import measure_transfer
 from taskorder.planning.pilot import pilot_sample
 from taskorder.task import Task
@@ -16,6 +16,12 @@ SPORTS = [Task("tennis"), Task("squash"), Task("golf")]
 
 def remembered(learned, test, seed):
     return 0.1 if test in learned else 0.4 if {test, *learned} == {"tennis", "squash"} else 0.65
+
+
+def test_what_a_black_box_does_against_forgetting_it_does_by_itself():
+    for make, what in ((CallableLearner, print), (CommandLearner, "true")):
+        with pytest.raises(ValueError, match=r"^`strategy` must be left out for a black box, got Replay.* its own"):
+            make(what, strategy=Replay(5))
 
 
 def test_a_table_from_answers_alone():

@@ -57,7 +57,7 @@ def test_a_module_named_on_the_command_line_gets_channels_first(tmp_path, monkey
 class Photos(torch.utils.data.Dataset):
     """A data set as torchvision has them: tensors with channels first, read one by one."""
 
-    def __init__(self, classes, count=60):
+    def __init__(self, classes, count=200):
         self.pixels, self.targets, self.classes = *images(count), classes
         self.read = 0
 
@@ -81,7 +81,8 @@ def test_a_data_set_of_photos_and_a_cnn_end_in_a_plan():
 
     chosen = plan(tasks, TorchLearner(wide, epochs=2, batch_size=8), pilot=20, seeds=1, draws=10)
     assert sorted(chosen.named_order) == sorted(made)
-    assert all(photos.read <= 22 for photos in made.values())
+    # twenty for the pilot and two for their shape; as many to learn and to test on beside a mixture of all tasks
+    assert all(photos.read <= 62 for photos in made.values())
     assert "mean accuracy at the end" in chosen.summary()
     with pytest.raises(ValueError, match="an output for each of the 4 classes of all tasks, got 2"):
         plan(tasks, TorchLearner(network), pilot=20)

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from taskorder.machine import one_blas_thread
 from taskorder.ordering.clock import Clock
 from taskorder.ordering.exact import ABSOLUTE_TOLERANCE, RELATIVE_TOLERANCE, prove
 from taskorder.ordering.groups import group_masks
@@ -124,13 +123,3 @@ def test_weak_coupling_of_sixteen_tasks_is_proven_by_the_bound():
     scale = np.sqrt(np.diagonal(covariance))
     proof = prove(problem_of(covariance / np.outer(scale, scale)), np.arange(16), Clock(60), max_nodes=2_000_000)
     assert proof.complete  # there are 2e13 orders
-
-
-def test_every_blas_runs_on_one_thread():
-    from threadpoolctl import ThreadpoolController
-
-    with one_blas_thread():
-        import scipy.linalg  # noqa: F401
-
-        libraries = ThreadpoolController().select(user_api="blas").info()
-        assert {library["num_threads"] for library in libraries} == {1}

@@ -1,10 +1,13 @@
+import itertools
 import json
+import types
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 
 from taskorder import chain, compare, final_error, solve
+from taskorder.ordering import clock
 from taskorder.ordering.solve import RULES
 
 from .questions import correlation, questions
@@ -103,6 +106,20 @@ def test_rules_that_were_cut_short_are_named_and_no_others():
     assert set(named.split(", ")) == unfinished
     assert cut.verdict.startswith("Order matters here: the best order found ends with ")
     assert "comes closest" not in cut.verdict
+
+
+def test_searches_at_other_retentions_that_were_cut_short_are_told(monkeypatch):
+    """They change with the machine, so the comparison says that they may."""
+    told = "searches at other retentions were stopped at the time limit"
+    ticks = itertools.count()
+    rules = {"optimal": RULES["optimal"], "row-sums": RULES["row-sums"]}
+    monkeypatch.setattr("taskorder.ordering.compare.RULES", rules)
+    assert told not in compare(correlation(9, 3), num_random=50).notes
+    monkeypatch.setattr(clock, "time", types.SimpleNamespace(perf_counter=lambda: 0.05 * next(ticks)))
+    cut = compare(correlation(12, 3), num_random=50)
+    assert cut.notes[-1] == told
+    assert cut["optimal"].proven
+    assert told not in compare(correlation(12, 3), num_random=50, retentions=()).notes
 
 
 def test_a_count_of_numpy_is_a_count():

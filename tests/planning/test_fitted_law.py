@@ -5,7 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from taskorder.planning.fitted_law import learned_rows
+from taskorder.learners import Score
+from taskorder.planning.fitted_law import Pilot, fitted_law, learned_rows
+from taskorder.planning.measurements import Measurements
 from taskorder.theory.law import final_knowledge
 
 from .pupils import random_table
@@ -30,3 +32,39 @@ def test_more_sequences_take_noise_away():
         errors.append([((learned_rows(some, 4, RETENTION) - table) ** 2).mean() for some in shown])
     alone, pairs, triples = np.mean(errors, axis=0)
     assert triples < pairs < 0.75 * alone
+
+
+def losses(*values):
+    """Losses on two tasks, of which 1 is that of the untouched model."""
+    return tuple(Score(loss, 1.0, None) for loss in values)
+
+
+OWN = {(0,): losses(0.5, 0.9), (1,): losses(0.7, 0.6), (0, 1): losses(0.9, 0.2)}
+
+
+def test_knowledge_may_count_from_the_untouched_model_to_the_own_one():
+    measured = Measurements.from_scores([OWN], from_own=True)
+    assert measured.gains == pytest.approx([0.5, 0.4])
+    np.testing.assert_allclose(measured.knowledge()[0], [[1.0, 0.25], [0.6, 1.0], [0.2, 2.0]])
+    seeds = Measurements.from_scores([OWN, {**OWN, (0,): losses(0.3, 1.1)}], from_own=True)
+    assert seeds.units == pytest.approx([0.6, 0.4])  # one scale for all seeds
+    np.testing.assert_allclose(seeds.knowledge()[:, 0], [[0.5 / 0.6, 0.25], [0.7 / 0.6, -0.25]])
+
+
+def test_a_task_that_is_known_already_counts_by_the_mean_of_all():
+    known = {**OWN, (1,): losses(0.7, 0.99), (0, 1): losses(0.9, 1.3)}
+    measured = Measurements.from_scores([known], from_own=True)
+    assert measured.units == pytest.approx([0.5, 0.255])
+    assert measured.knowledge()[0, 2, 1] == pytest.approx(-0.3 / 0.255)
+    worse = {**OWN, (0,): losses(1.5, 0.9), (1,): losses(0.7, 0.99)}
+    with pytest.raises(ValueError, match=r"^`learner` must lower the losses of the tasks that it learns, got \+0\.245"):
+        Measurements.from_scores([worse], from_own=True).knowledge()
+
+
+def test_no_entry_of_the_table_is_above_1():
+    """What is learned after a task that helps may be learned better than alone; a table that holds more is refused."""
+    measured = Measurements.from_scores([OWN], from_own=True)
+    nothing = np.zeros(2)
+    rows = learned_rows(dict(zip(measured.sequences, measured.knowledge()[0], strict=True)), 2, nothing)
+    assert rows[1, 1] == pytest.approx(1.5)
+    assert fitted_law(Pilot(measured, nothing, nothing)).table[1, 1] == 1.0

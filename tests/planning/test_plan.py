@@ -63,6 +63,7 @@ def test_a_plan_of_the_paper_can_still_be_read():
     [
         ({"names": []}, "no tasks at names"),
         ({"names": ["A", "B"]}, "3 numbers for 2 tasks at task_errors"),
+        ({"names": [str(k) for k in range(2001)]}, "more than 2000 tasks at names"),
         ({"task_errors": [0.5]}, "1 numbers for 3 tasks at task_errors"),
         ({"objective": "odd"}, "'odd' at objective"),
         ({"score": None}, "None at score"),
@@ -88,6 +89,22 @@ def test_a_plan_whose_parts_do_not_fit_together(change, said):
     whole = json.loads(solve(chain(3, 0.5)).to_json())
     with pytest.raises(ValueError, match=re.escape(f"written by Plan.to_json, got {said}.")):
         Plan.from_json(json.dumps({**whole, **change}))
+
+
+def test_numbers_of_one_hash_go_into_no_set(monkeypatch):
+    """Multiples of 2**61 - 1 have one hash: a set of n of them takes n^2 steps."""
+    from taskorder.ordering.solve import solve
+    from taskorder.records import fitting
+
+    whole, sizes = json.loads(solve(chain(3, 0.5), visits=4).to_json()), []
+    monkeypatch.setattr(fitting, "set", lambda values: sizes.append(len(values)) or set(values), raising=False)
+    Plan.from_json(json.dumps(whole))
+    assert sizes == [len(whole["order"])]
+    rows = [[0.5] * 3] * 101
+    order = [k * (2**61 - 1) for k in range(100)]
+    with pytest.raises(ValueError, match="other than each task to learn at least once at order"):
+        Plan.from_json(json.dumps({**whole, "order": order, "error_path": rows, "knowledge_path": rows}))
+    assert len(sizes) == 1
 
 
 @pytest.mark.parametrize("options", [{"learned": ["B"]}, {"visits": 6}, {"learned": ["B"], "visits": 5}])
@@ -180,7 +197,7 @@ def test_real_tasks_get_a_plan_and_the_same_one_again(tmp_path):
     assert prediction.low < prediction.mean < prediction.high
     assert all(low <= value <= high for low, value, high in
                zip(prediction.tasks_low, prediction.tasks, prediction.tasks_high, strict=True))  # fmt: skip
-    assert prediction.cost == pytest.approx(2 * 9 * 40 / 240)
+    assert prediction.cost == pytest.approx(2 * 9 * 40 / 240 + 2 * 2 * 120 / 240)  # and all tasks mixed
 
 
 def test_held_out_data_play_no_part_in_the_choice():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from taskorder.learners import SklearnLearner
+from taskorder.learners import Replay, SklearnLearner
 from taskorder.planning import warnings
 from taskorder.planning.estimate import TransferLosses
 from taskorder.planning.plan import plan
@@ -37,6 +37,7 @@ def test_nothing_to_say_about_tasks_that_fit_the_theory():
 TRIGGERS = {
     "small pilot": lambda: (tasks(counts=(30, 29, 30)), table()),
     "not converged": lambda: (tasks(), table(own=0.7)),
+    "replay of the pilot": lambda: (tasks(), table(), "", tasks((500, 500, 500)), False, Replay(20)),
     "negative similarity": lambda: (tasks(), table([[1, 0.6, -0.2], [0.6, 1, 0.3], [-0.2, 0.3, 1]])),
     "uniform similarity": lambda: (tasks(), table(0.5 + 0.5 * np.eye(3))),
     "different classes": lambda: (tasks(first=(0, 1, 3)), table()),
@@ -101,6 +102,13 @@ def test_a_small_pilot_is_held_against_the_verdict_and_the_fix_can_be_done():
 def test_names_without_data_and_losses_without_accuracies_are_no_trouble():
     names = tuple(Task(name) for name in "abc")
     assert cautions(names, table()) == ()
+
+
+def test_heads_of_their_own_have_no_similarity_to_warn_of():
+    contrary = table([[1, 0.6, -0.2], [0.6, 1, 0.3], [-0.2, 0.3, 1]])
+    assert cautions(tasks(first=(0, 2, 4)), contrary, heads=True) == ()
+    (caution,) = cautions(tasks(), table(own=0.7), heads=True)
+    assert caution.kind == "not converged"
 
 
 def test_every_check_is_asked():

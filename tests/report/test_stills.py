@@ -64,7 +64,7 @@ def test_names_and_numbers_are_text(drawings):
     def said(key):
         return [part.text for part in ElementTree.fromstring(drawings[key]).iter("text")]
 
-    assert "$x$ \N{REPLACEMENT CHARACTER} rule" in " ".join(said("lines"))
+    assert "$x$ \\u0000 rule" in " ".join(said("lines"))
     assert {f"{value:.4g}" for value in VALUES} <= set(said("rows"))
     assert {"this plan", "<script>alert(1)</script>"} <= set(said("histogram"))
     assert {"a", "b", "c", "similarity"} <= set(said("heat"))

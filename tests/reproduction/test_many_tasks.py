@@ -27,6 +27,7 @@ from reproduction.many_runs import (
     sample_name,
 )
 from reproduction.running import KEPT, load_results, reproduce
+from taskorder.arguments import BadArgument
 from taskorder.runs.specs import RunSpec
 from taskorder.runs.store import Store
 from taskorder.theory.law import knowledge_path
@@ -149,6 +150,14 @@ def test_results_are_kept_and_taken_up(tmp_path, monkeypatch):
         assert [load_results(kept, store) for _ in range(2)] == [10, 0]
         assert store.get(some) == [row["result"] for row in rows]
         assert {entry.device for entry in store.entries()} == {"a device"}
+    whole = kept.read_bytes()
+    for damaged in (whole[:-9], b"\0" + whole[1:], whole[:200] + b"\xff" + whole[201:]):
+        kept.write_bytes(damaged)
+        with (
+            Store() as store,
+            pytest.raises(BadArgument, match=r"`.*many-tasks.runs.json.gz` must be as it was written"),
+        ):
+            load_results(kept, store)
 
 
 @pytest.mark.slow("training")

@@ -24,8 +24,9 @@ def add_machine(cluster, **more):
 HEAD = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "GRPC_ENABLE_FORK_SUPPORT": "0",  # else its server for who comes from outside crashes at times
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # all machines are this one
 }
-"""For the head of a cluster: Ray tells nobody of it, and it takes clients, as docs/scale.md says."""
+"""For the head of a cluster: Ray tells nobody of it, it takes clients, as docs/scale.md says, and is on loopback."""
 
 
 def environment(**more):
@@ -66,6 +67,7 @@ def machines(cache):
     with pytest.MonkeyPatch.context() as patch:
         for name, value in HEAD.items():
             patch.setenv(name, value)
+        patch.setattr("ray._private.ray_constants.ENABLE_RAY_CLUSTER", False)  # read before those variables were set
         patch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         patch.setenv("XDG_CACHE_HOME", cache)
         cluster = Cluster()

@@ -1,6 +1,7 @@
 """Results as files for a repository: read back, they equal those in the store."""
 
 import gzip
+import json
 
 import numpy as np
 import pytest
@@ -99,3 +100,34 @@ def test_what_cannot_be_kept_is_refused(store, tmp_path, capsys):
         pass
     assert main(["export", str(tmp_path / "none.sqlite"), *out]) == 2
     assert not (tmp_path / "x.csv.gz").exists()
+
+
+def test_every_flipped_bit_of_a_description_is_noticed(kept):
+    """Of a hundred some changed the seconds, the steps or the names, and none of the readers knew."""
+    about = description_path(kept)
+    whole, wanted, noticed = about.read_bytes(), read_archive(about), 0
+    for bit in range(8 * len(whole)):
+        data = bytearray(whole)
+        data[bit // 8] ^= 1 << bit % 8
+        about.write_bytes(data)
+        try:
+            assert read_archive(about) == wanted
+        except ValueError as problem:
+            noticed += "\n" not in str(problem)
+    assert noticed > 0.99 * 8 * len(whole)
+
+
+def test_a_table_that_is_not_the_one_described_is_refused(kept, store, tmp_path):
+    text = gzip.decompress(kept.read_bytes())
+    kept.write_bytes(gzip.compress(text.replace(b",7", b",8", 1)))
+    with Store() as empty, pytest.raises(ValueError, match=r"must be the table that runs.json describes"):
+        load_archive(description_path(kept), empty)
+
+
+def test_a_description_without_a_checksum_is_read(kept):
+    """As older versions wrote it."""
+    about = json.loads(description_path(kept).read_text())
+    old = {key: value for key, value in about.items() if key not in ("table", "checksum")}
+    description_path(kept).write_text(json.dumps(old, indent=1))
+    with Store() as empty:
+        assert load_archive(description_path(kept), empty) == 2

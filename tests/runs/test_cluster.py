@@ -1,5 +1,7 @@
 """Connecting to a cluster; a fake Ray says what the real one says at bad times."""
 
+from contextlib import nullcontext
+
 import pytest
 
 from taskorder.runs import cluster
@@ -33,6 +35,7 @@ class FakeRay:
 def fake(monkeypatch):
     def use(ray):
         monkeypatch.setattr(cluster, "need_ray", lambda: ray)
+        monkeypatch.setattr(cluster, "alone", lambda: nullcontext("folder"))
         return ray
 
     return use

@@ -11,6 +11,7 @@ import pytest
 
 import taskorder.runs.store
 import taskorder.runs.store_file
+from taskorder.runs.checksums import checksum_in_sql
 from taskorder.runs.local import complete
 from taskorder.runs.specs import RunSpec
 from taskorder.runs.store import DIGEST_PIECE, Store
@@ -175,6 +176,12 @@ def test_failures_stay_until_there_is_a_result(tmp_path):
         assert store.failures() == []
 
 
+def write_request(store, digests):
+    """As others write it."""
+    store._db.execute("insert into requests values (?, ?, ?, '')", ("a", '{"k": 1}', digests))
+    store._db.execute(f"update requests set checksum = {checksum_in_sql('requests')}")
+
+
 def asked(store):
     return list(store.digests(store.requests()[0]))
 
@@ -198,7 +205,7 @@ def test_requests_of_any_length(tmp_path, count):
 def test_requests_that_were_written_whole_are_read(tmp_path):
     digests = json.dumps([spec.digest for spec in SPECS])
     with Store(tmp_path / "s") as store:
-        store._db.execute("insert into requests values (?, ?, ?)", ("a", '{"k": 1}', digests))
+        write_request(store, digests)
         assert asked(store) == [spec.digest for spec in SPECS]
         (before,) = store.requests()
         store.request("b", {"k": 2}, SPECS[:1])
@@ -246,7 +253,7 @@ def test_others_write_while_a_request_is_being_made(tmp_path, monkeypatch):
 @pytest.mark.parametrize("digests", ['{"a": 1}', '["a", 2', '["a", 2]', '["\\ud800"]', '["a" "b"]', "", "a, b", 7])
 def test_a_request_without_its_digests_is_named(tmp_path, digests):
     with Store(tmp_path / "s") as store:
-        store._db.execute("insert into requests values (?, ?, ?)", ("a", '{"k": 1}', digests))
+        write_request(store, digests)
         with pytest.raises(StoreError, match="`store` must"):
             asked(store)
 

@@ -45,5 +45,5 @@ def test_pages_that_do_not_go_on_are_refused(path, page, monkeypatch):
     with Store(path) as store:
         monkeypatch.setattr(store, "_read", lambda *_: next(pages))
         rows = store._paged("kind", "results")
-        with pytest.raises(StoreError, match="`store` must be in order"):
+        with pytest.raises(StoreError, match="damaged: rows that are out of order"):
             list(itertools.islice(rows, 100))

@@ -149,7 +149,7 @@ def test_where_workbooks_are_not_read_the_fix_is_named(save, tmp_path, capsys):
 def test_a_workbook_that_unpacks_to_too_much_is_not_opened(save, monkeypatch):
     path = save(Sheet1=NAMED)
     monkeypatch.setattr(_workbook, "_rows", lambda *ignored: pytest.fail("the workbook was opened"))
-    with pytest.raises(ValueError, match="must take at most"):
+    with pytest.raises(ValueError, match="must unpack to at most"):
         _workbook.read_workbook(path.read_bytes(), "a.xlsx", None, 2000, max_bytes=100)
 
 

@@ -24,6 +24,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from taskorder.adapters.data_steps import DataSets
+from taskorder.adapters.finetuning import TOOLS, tool_settings, tool_usage
 from taskorder.arguments import BadArgument, unknown
 from taskorder.portable import PortableOrder
 
@@ -39,15 +41,19 @@ class Framework(NamedTuple):
     """Why it needs every class of the data set; empty where classes may be left out."""
 
 
-def settings(order: PortableOrder, framework: str) -> dict[str, Any]:
+def settings(order: PortableOrder, framework: str, datasets: DataSets | None = None) -> dict[str, Any]:
     """The settings that make `framework` learn in this order.
 
     Parameters
     ----------
     order : PortableOrder
-        The order, with the classes of each task.
+        The order; for class orders with the classes of each task.
     framework : str
-        One of `FRAMEWORKS`.
+        One of `FRAMEWORKS`, or one of `TOOLS`, which fine-tune a model on several data sets.
+    datasets : mapping, optional
+        For `TOOLS`: what the tool calls the data set of each task, by task name; for axolotl also an entry of
+        `datasets:`, like `{"path": "cats.jsonl", "type": "alpaca"}`. A task that is visited several times may have a
+        list, with one for each visit. By default data sets are called like tasks.
 
     Returns
     -------
@@ -58,9 +64,19 @@ def settings(order: PortableOrder, framework: str) -> dict[str, Any]:
     ------
     ValueError
         If the framework is unknown or cannot express the order.
+
+    Examples
+    --------
+    >>> order = PortableOrder(names=("cats", "cars", "dogs"), order=(2, 1, 0))
+    >>> settings(order, "swift")["dataset"]
+    ['dogs', 'cars', 'cats']
     """
+    if framework in TOOLS:
+        return tool_settings(order, framework, datasets)
     if framework not in FRAMEWORKS:
-        raise unknown("framework", framework, FRAMEWORKS)
+        raise unknown("framework", framework, (*FRAMEWORKS, *TOOLS))
+    if datasets is not None:
+        raise BadArgument(f"`datasets` must come with one of {', '.join(TOOLS)}, got {framework!r}.")
     reason = FRAMEWORKS[framework].all_classes
     if reason and (missing := order.classes_left_out):
         shown = ", ".join(map(str, missing[:8])) + (", ..." if len(missing) > 8 else "")
@@ -71,22 +87,26 @@ def settings(order: PortableOrder, framework: str) -> dict[str, Any]:
     return FRAMEWORKS[framework].settings(order)
 
 
-def usage(order: PortableOrder, framework: str) -> str:
+def usage(order: PortableOrder, framework: str, datasets: DataSets | None = None) -> str:
     """Lines that show where the settings of `framework` go.
 
     Parameters
     ----------
     order : PortableOrder
-        The order, with the classes of each task.
+        The order; for class orders with the classes of each task.
     framework : str
-        One of `FRAMEWORKS`.
+        One of `FRAMEWORKS` or `TOOLS`.
+    datasets : mapping, optional
+        As in `settings`.
 
     Returns
     -------
     str
         Code or configuration to paste.
     """
-    values = settings(order, framework)
+    if framework in TOOLS:
+        return tool_usage(order, framework, datasets)
+    values = settings(order, framework, datasets)
     lines = FRAMEWORKS[framework].usage
     return lines.format_map(values) if isinstance(lines, str) else lines(values)
 
@@ -272,4 +292,4 @@ scenario = ClassIncremental(
         "class_groupings = {class_groupings}\n",
     ),
 }
-"""How each framework takes an order, by its name on the command line."""
+"""How each framework takes an order of classes, by its name on the command line."""

@@ -28,8 +28,10 @@ from taskorder.audit.order_model import OrderModel, order_model
 from taskorder.audit.power import Needs, needs
 from taskorder.audit.results import Results
 from taskorder.audit.results_file import read_results
+from taskorder.audit.settled import ranked, settled
 from taskorder.audit.verdict import lines_of, verdict_of
 from taskorder.checks import to_float
+from taskorder.visible import visible
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ class Audit:
 
     def summary(self) -> str:
         """Every finding on a line of its own, with the verdict at the end."""
-        return "\n".join([*lines_of(self), self.verdict])
+        return "\n".join(map(visible, [*lines_of(self), self.verdict]))
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """JSON text of all fields."""
@@ -158,7 +160,7 @@ def audit_results(
         num_runs=num_runs,
         num_tasks=len(orders[0].split(">")) if results.averages else len(results.tasks),
         mean=float(np.nanmean(table)),
-        std=float(np.nanstd(table, ddof=1)) if num_runs > 1 else 0.0,
+        std=float(settled(np.nanstd(table, ddof=1))) if num_runs > 1 else 0.0,
         components=() if split is None else split.components,
         test=order_test(split) if split is not None and replicated else None,
         orders=scores(table, orders, split if replicated else None),
@@ -193,7 +195,7 @@ def _model(table: np.ndarray, orders: tuple[str, ...], seed: int) -> OrderModel 
         return None  # orders with names of their own
     index = {name: task for task, name in enumerate(names)}
     values = np.nanmean(table, axis=1)
-    rank = np.argsort(-values, kind="stable")
+    rank = ranked(values)
     return order_model([[index[step] for step in steps[row]] for row in rank], values[rank], names, seed)
 
 

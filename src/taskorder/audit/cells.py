@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import ast
 import math
 import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
+from taskorder.parsing import literal_values
 from taskorder.tables.separated import has_decimal_comma
 
 BLANK = frozenset(("", "-", "nan", "none", "null", "na", "n/a"))
 """What stands in a cell without a value, in lower case: W&B writes "", pandas "" or NaN, people the rest."""
 LONGEST_LIST = 100_000
 """Characters of a list in brackets; longer ones are taken as they are."""
+LONGEST_COUNT = 18
+"""Digits of a number that counts something."""
 MARKS = ("|", ";", ",")
 """Between the tasks of an order without arrows."""
 _ARROW = re.compile(r"-?>|→")
@@ -56,8 +59,8 @@ def _listed(text: str) -> tuple[str, ...] | None:
     if len(text) > LONGEST_LIST:
         return None
     try:
-        values = ast.literal_eval(text)
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        values = literal_values(text)
+    except ValueError:
         return None
     if not isinstance(values, (list, tuple)) or not values:
         return None
@@ -84,3 +87,24 @@ def accuracy_of(cell: str) -> Accuracy | None:
     if "_" in text or math.isnan(number) or not 0 <= number <= 100:
         return None
     return Accuracy(number, signed)
+
+
+def is_count(text: str) -> bool:
+    """Whether a text is a whole number of a size that counts something."""
+    return text.isdecimal() and len(text) <= LONGEST_COUNT
+
+
+def sorted_texts(values: Iterable[str]) -> tuple[str, ...]:
+    """Orders, seeds, tasks or methods: by number where all are numbers.
+
+    >>> sorted_texts(["10>2", "9>10"]), sorted_texts(["b", "10", "9", "a"])
+    (('9>10', '10>2'), ('9', '10', 'a', 'b'))
+    """
+    values = list(values)
+    if all(is_count(part) for value in values for part in value.split(">")):
+        return tuple(sorted(values, key=lambda value: (tuple(map(int, value.split(">"))), value)))
+
+    def key(value: str) -> list[tuple[bool, int, str]]:
+        return [(not is_count(part), int(part) if is_count(part) else 0, part) for part in value.split(">")]
+
+    return tuple(sorted(values, key=key))

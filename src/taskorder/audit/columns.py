@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from taskorder.arguments import BadArgument, did_you_mean
@@ -39,6 +39,9 @@ RECORDED = frozenset((
 ))  # fmt: skip
 """What trackers record of every run: never a setting."""
 NOT_ACCURACY = re.compile(r"loss|forget|time|error|steps?$|epoch|transfer|bwt|fwt|std|chance")
+MAX_COLUMNS = 100_000
+LONGEST_COLUMN = 100
+"""Characters of the name of a column, or of a task in it."""
 MOST_NAMED = 6
 """Columns that a message names."""
 
@@ -192,10 +195,11 @@ def _by_pattern(pattern: str, columns: Sequence[str], tasks: Sequence[str], labe
 def _wide(columns: Sequence[str], tasks: Sequence[str], label: str) -> dict[str, str]:
     """The column of each task, where every task has one of the same form; empty where there are none."""
     forms: dict[tuple[str, str], dict[str, str]] = {}
-    for column in columns:
-        for task in tasks:
-            for form in _forms(column, task):
-                forms.setdefault(form, {})[task] = column
+    wanted = set(tasks)
+    lengths = sorted({len(task) for task in tasks if 0 < len(task) <= LONGEST_COLUMN})
+    for column in columns if len(columns) >= len(tasks) else ():
+        for task, form in _forms(column, wanted, lengths) if len(column) <= LONGEST_COLUMN else ():
+            forms.setdefault(form, {})[task] = column
     whole = {form: by for form, by in forms.items() if len(by) == len(tasks) == len(set(by.values()))}
     if len(whole) > 1:
         accuracy = {form for form in whole if "acc" in "".join(form).lower()}
@@ -210,15 +214,17 @@ def _wide(columns: Sequence[str], tasks: Sequence[str], label: str) -> dict[str,
     return next(iter(whole.values()), {})
 
 
-def _forms(column: str, task: str) -> Iterator[tuple[str, str]]:
-    """What stands before and after a task in the name of a column, where the task is a word of its own."""
-    start = column.find(task)
-    while start >= 0:
-        before, after = column[:start], column[start + len(task) :]
-        digit = task[:1].isdigit() and before[-1:].isalpha()  # task0, acc1
-        if (not before or not before[-1].isalnum() or digit) and (not after or not after[0].isalnum()):
-            yield before, after
-        start = column.find(task, start + 1)
+def _forms(column: str, tasks: Container[str], lengths: Sequence[int]) -> Iterator[tuple[str, tuple[str, str]]]:
+    """The tasks in the name of a column that are words of their own there, each with what stands before and after."""
+    for start in range(len(column)):
+        before = column[:start]
+        open_before = not before or not before[-1].isalnum()
+        for length in lengths:
+            task, after = column[start : start + length], column[start + length :]
+            if task not in tasks or len(task) < length or (after and after[0].isalnum()):
+                continue
+            if open_before or (task[0].isdigit() and before[-1].isalpha()):  # task0, acc1
+                yield task, (before, after)
 
 
 def _unprefixed(column: str) -> str:

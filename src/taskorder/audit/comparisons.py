@@ -8,6 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from taskorder.audit.components import Split
+from taskorder.audit.settled import ranked, settled
 from taskorder.checks import Floats
 
 
@@ -75,14 +76,14 @@ def scores(table: Floats, orders: tuple[str, ...], split: Split | None) -> tuple
     """All orders, best first. Tukey's test of all pairs (Tukey-Kramer where run counts differ) covers the choice of the
     best after the fact."""
     means, counts = np.nanmean(table, axis=1), (~np.isnan(table)).sum(axis=1)
-    best = int(means.argmax())
+    rank = ranked(means)
+    best = rank[0]
     close: list[bool | None] = [None] * len(orders)
     if split is not None and len(orders) > 1:
         widths = _tukey_limit(len(orders), split.error_df) * np.sqrt(
             split.error_variance / 2 * (1 / counts + 1 / counts[best])
         )
-        close = [bool(gap <= width) for gap, width in zip(means[best] - means, widths, strict=True)]
-    rank = np.argsort(-means, kind="stable")
+        close = [bool(gap <= width) for gap, width in zip(settled(means[best] - means), widths, strict=True)]
     return tuple(OrderScore(orders[i], float(means[i]), int(counts[i]), close[i]) for i in rank)
 
 
@@ -103,13 +104,13 @@ def pair_test(table: Floats, orders: tuple[str, ...], first: int, second: int) -
     num = int(both.sum())
     if num > 1:
         gaps = a[both] - b[both]
-        mean, error, freedom = gaps.mean(), gaps.std(ddof=1) / np.sqrt(num), num - 1.0
+        mean, error, freedom = settled(gaps.mean()), settled(gaps.std(ddof=1)) / np.sqrt(num), num - 1.0
     else:
         a, b, num = a[~np.isnan(a)], b[~np.isnan(b)], 0
-        mean = a.mean() - b.mean()
+        mean = settled(a.mean() - b.mean())
         if min(len(a), len(b)) < 2:
             return PairTest(orders[first], orders[second], float(mean), None, None, None, 0)
-        parts = np.array([a.var(ddof=1) / len(a), b.var(ddof=1) / len(b)])
+        parts = np.array([settled(runs.std(ddof=1)) ** 2 / len(runs) for runs in (a, b)])
         error = np.sqrt(parts.sum())
         weights = (parts**2 / np.array([len(a) - 1, len(b) - 1])).sum()
         freedom = parts.sum() ** 2 / weights if weights > 0 else 1.0
@@ -121,12 +122,12 @@ def pair_test(table: Floats, orders: tuple[str, ...], first: int, second: int) -
 def regret_of(table: Floats, orders: tuple[str, ...], used: int, *, crossed: bool) -> Regret:
     """The regret of order `used` in an (orders, seeds) table; `crossed` if it is complete."""
     means = np.nanmean(table, axis=1)
-    best = int(means.argmax())
+    best = int(ranked(means)[0])
     validated = None
     if crossed:
         rest = (table.sum(axis=1, keepdims=True) - table) / (table.shape[1] - 1)
-        picked = rest.argmax(axis=0)
+        picked = ranked(rest)[0]
         validated = float((table[picked, np.arange(table.shape[1])] - table[used]).mean())
-    others = np.delete(means, used)
-    below = float((others < means[used]).mean() + 0.5 * (others == means[used]).mean()) if len(others) else 1.0
+    ahead = settled(means[used] - np.delete(means, used))
+    below = float((ahead > 0).mean() + 0.5 * (ahead == 0).mean()) if len(ahead) else 1.0
     return Regret(orders[used], orders[best], float(means[best] - means[used]), validated, below)

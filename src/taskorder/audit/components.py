@@ -18,11 +18,10 @@ from typing import Literal
 
 import numpy as np
 
+from taskorder.audit.settled import settled
 from taskorder.checks import Floats, Ints
 
 NUM_DRAWS = 20_000
-ROUNDING = 1e-20
-"""Smaller shares of the sum of squares are rounding errors."""
 Design = Literal["crossed", "nested", "one seed", "one order", "one run"]
 
 
@@ -98,9 +97,9 @@ def crossed_split(table: Floats, seed: int = 0) -> Split:
     by_order, by_seed = table.mean(axis=1), table.mean(axis=0)
     squares = np.array(
         [
-            num_seeds * ((by_order - mean) ** 2).sum(),
-            num_orders * ((by_seed - mean) ** 2).sum(),
-            ((table - by_order[:, None] - by_seed + mean) ** 2).sum(),
+            num_seeds * (settled(by_order - mean) ** 2).sum(),
+            num_orders * (settled(by_seed - mean) ** 2).sum(),
+            (settled(table - by_order[:, None] - by_seed + mean) ** 2).sum(),
         ]
     )
     freedom = np.array([num_orders - 1, num_seeds - 1, (num_orders - 1) * (num_seeds - 1)])
@@ -117,7 +116,10 @@ def nested_split(table: Floats, seed: int = 0) -> Split:
     by_order = np.nanmean(table, axis=1)
     harmonic = len(counts) / (1 / counts).sum()
     squares = np.array(
-        [harmonic * ((by_order - by_order.mean()) ** 2).sum(), np.nansum((table - by_order[:, None]) ** 2)]
+        [
+            harmonic * (settled(by_order - by_order.mean()) ** 2).sum(),
+            np.nansum(settled(table - by_order[:, None]) ** 2),
+        ]
     )
     freedom = np.array([len(counts) - 1, int(counts.sum()) - len(counts)])
 
@@ -129,13 +131,12 @@ def nested_split(table: Floats, seed: int = 0) -> Split:
 
 def seeds_only(values: Floats, seed: int = 0) -> Split:
     """The variance of the runs of a single order."""
-    squares = np.array([((values - values.mean()) ** 2).sum()])
+    squares = np.array([(settled(values - values.mean()) ** 2).sum()])
     split = _split(("seed",), squares, np.array([len(values) - 1]), lambda rest: rest[None], seed)
     return Split(split.components, split.error_variance, split.error_df, float("nan"), 0)
 
 
 def _split(names: tuple[str, ...], squares: Floats, freedom: Ints, solve: Callable[..., Floats], seed: int) -> Split:
-    squares = np.where(squares > ROUNDING * squares.sum(), squares, 0.0)
     means = squares / freedom
     estimate = np.maximum(solve(*means), 0)
     rng = np.random.default_rng(seed)

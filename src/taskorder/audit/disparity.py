@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from taskorder.audit.settled import settled
 from taskorder.checks import Floats
 
 NUM_SHUFFLES = 200
@@ -45,7 +46,7 @@ def disparities(
 def _ranges(accuracy: Floats) -> Floats:
     """Largest minus smallest mean over seeds, for each task."""
     by_order = np.nanmean(accuracy, axis=1)
-    return np.asarray(by_order.max(axis=0) - by_order.min(axis=0))
+    return settled(by_order.max(axis=0) - by_order.min(axis=0))
 
 
 def _alike(accuracy: Floats, crossed: bool, seed: int) -> Iterator[Floats]:

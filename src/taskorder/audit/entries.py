@@ -3,37 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
-from taskorder.audit.cells import accuracy_of
+import numpy as np
+
+from taskorder.audit.cells import accuracy_of, is_count
+from taskorder.audit.collected import CheckedRow, Collected, Key, Location, Settings
 from taskorder.audit.columns import MOST_NAMED, RECORDED, Layout, plain_name
-from taskorder.checks import counted
+from taskorder.checks import Floats, Ints, counted
 from taskorder.tables.input_files import refusal
 
 MEASURED = ("step", "task_name", "position", "loss", "chance")
 """What an export has in each row besides; its other columns are settings, and one value of each is one experiment."""
-Location = int | str
-"""Where a row is from: its line in a file; for anything else words like "in set 0"."""
-Settings = tuple[tuple[str, str], ...]
-"""Columns that are no results, and their cells."""
-Key = tuple[str, str, str, str]
-"""Method, order, seed and task."""
-
-
-class CheckedRow(NamedTuple):
-    """What is needed of a row once it has been checked."""
-
-    location: Location
-    accuracy: float
-    signed: bool
-    """Whether a percent sign came with it."""
-    settings: Settings
-    """The cells of the other columns, one object for all rows that are alike."""
-    log_step: float = 0.0
-    run: str = ""
-
-
-CheckedRows = dict[Key, CheckedRow]
 
 
 def at(location: Location) -> str:
@@ -46,12 +26,12 @@ def at(location: Location) -> str:
 
 
 def checked_row(
-    cell: str, cells: Mapping[str, str], layout: Layout, settings: Settings, location: Location, label: str, task: str
+    cell: str, cells: Mapping[str, str], layout: Layout, settings: Settings, location: Location, label: str, key: Key
 ) -> CheckedRow:
     """The accuracy in a cell of a row with what it belongs to."""
     accuracy = accuracy_of(cell)
     if accuracy is None:
-        of_task = f" for task {task}" if layout.task_columns else ""
+        of_task = f" for task {key[-1]}" if layout.task_columns else ""
         got, fix = f"{cell!r}{of_task} {at(location)}", "Run it again or drop the row."
         if "±" in cell or "+-" in cell or "+/-" in cell:
             fix = "Give each run a row with its own accuracy, in place of mean and spread."
@@ -59,7 +39,7 @@ def checked_row(
     step = "" if layout.log_step is None else cells[layout.log_step]
     run = "" if layout.run is None else cells[layout.run]
     try:
-        return CheckedRow(location, accuracy.number, accuracy.signed, settings, float(step or 0), run)
+        return CheckedRow(key, location, accuracy.number, accuracy.signed, settings, float(step or 0), run)
     except ValueError:
         raise refusal(label, "have numbers as _step", f"{step!r} {at(location)}", "") from None
 
@@ -69,24 +49,23 @@ def is_last_step(step: str, steps: Sequence[str], location: Location, label: str
     if len(steps) == 1:
         rule, fix = "have orders like 2>0>1 beside a column step", "Or keep only the last step and drop the column."
         raise refusal(label, rule, f"{steps[0]!r} {at(location)}", fix)
-    if not step.isdecimal():
-        raise ValueError(f"`{label}` must have whole numbers as steps, got {step!r} {at(location)}.")
+    if not is_count(step):
+        raise ValueError(f"`{label}` must have whole numbers as steps, got {step[:40]!r} {at(location)}.")
     return int(step) == len(steps)
 
 
-def twice(key: Key, old: CheckedRow, new: CheckedRow, layout: Layout, label: str) -> ValueError:
-    """The refusal of a second row for one order, seed and task of a method."""
-    before = dict(old.settings)
-    differing = [name for name, cell in new.settings if cell != before.get(name)]
-    setting = next((name for name in differing if plain_name(name) not in RECORDED), None)
-    method, order, seed, task = key
+def twice(old: CheckedRow, new: CheckedRow, names: Sequence[str], layout: Layout, label: str) -> ValueError:
+    """The refusal of a second row for one order, seed and task of a method; `names` are those of the settings."""
+    cells = zip(names, old.settings, new.settings, strict=True)
+    setting = next(((name, a) for name, a, b in cells if a != b and plain_name(name) not in RECORDED), None)
+    method, order, seed, task = new.key
     of_task = layout.task is not None or bool(layout.task_columns)
     of_method = layout.method is not None
     rule = f"{'method, ' * of_method}order{', seed and task' if of_task else ' and seed'}"
     got = f"{f'method {method}, ' * of_method}order {order}, seed {seed}{f', task {task}' * of_task}"
     fix = ["Drop one of them."]
     if setting is not None:
-        fix = ["Choose one with ", "where", f": {setting}={before.get(setting, '')}."]
+        fix = ["Choose one with ", "where", f": {'='.join(setting)}."]
     return refusal(label, f"have one row for each {rule}", f"{got} {at(old.location)} and {at(new.location)}", *fix)
 
 
@@ -111,25 +90,26 @@ def varying(values: Mapping[str, Mapping[str, None]], layout: Layout, label: str
         yield f"column {column} has several values ({shown}) and is ignored; `where` keeps one value"
 
 
-def shares(entries: CheckedRows, label: str) -> CheckedRows:
-    """The entries with accuracies from 0 to 1; a table that seems to mix percent and shares is refused."""
-    rows = entries.values()
-    signed = next((row for row in rows if row.signed), None)
-    plain = next((row for row in rows if not row.signed), None)
-    if signed is not None and plain is not None:
-        got = f"{signed.accuracy:g} % {at(signed.location)} but {plain.accuracy:g} {at(plain.location)}"
+def shares(rows: Collected, kept: Ints, label: str) -> Floats:
+    """The accuracies of rows from 0 to 1; a table that seems to mix percent and shares is refused."""
+    numbers, signed = rows.accuracies[kept], rows.signed[kept]
+
+    def shown(chosen: int) -> str:
+        return f"{numbers[chosen]:g}{' %' * bool(signed[chosen])} {at(rows.location(int(kept[chosen])))}"
+
+    if signed.any() and not signed.all():
+        got = f"{shown(int(signed.argmax()))} but {shown(int(signed.argmin()))}"
         raise refusal(label, "have a percent sign in every accuracy or in none", got, "Write all in the same way.")
-    highest = max(row.accuracy for row in rows)
-    if signed is None:
+    highest = numbers.max()
+    if not signed.any():
         if highest <= 1:
-            return entries
-        small = sum(0 < row.accuracy <= 1 for row in rows)
-        if highest <= 1.5 or small > len(entries) / 2:
-            first = next(row for row in rows if row.accuracy > 1)
-            got = f"a mixture: {first.accuracy:g} {at(first.location)}"
+            return numbers
+        small = np.count_nonzero((numbers > 0) & (numbers <= 1))
+        if highest <= 1.5 or small > len(numbers) / 2:
+            got = f"a mixture: {shown(int((numbers > 1).argmax()))}"
             fix = "Write all in the same way."
             raise refusal(label, "have accuracies all from 0 to 1 or all from 0 to 100", got, fix)
-    return {key: row._replace(accuracy=row.accuracy / 100) for key, row in entries.items()}
+    return np.asarray(numbers / 100)
 
 
 def incomplete(num: int, order: str, seed: str, task: str) -> str:

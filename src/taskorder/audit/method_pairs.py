@@ -18,6 +18,7 @@ from taskorder.audit.comparisons import OrderTest
 from taskorder.audit.components import complete_block
 from taskorder.audit.power import LEVEL
 from taskorder.audit.results import Results
+from taskorder.audit.settled import ranked, settled
 from taskorder.checks import Floats
 from taskorder.stats import share_interval
 
@@ -114,7 +115,7 @@ def method_pair(names: tuple[str, str], first: Results, second: Results) -> Meth
         a_seeds, b_seeds = (
             rows[:, [results.seeds.index(seed) for seed in seeds]] for rows, results in ((a, first), (b, second))
         )
-        differences = a_seeds - b_seeds
+        differences = settled(a_seeds - b_seeds)
     else:
         differences = np.full((len(orders), 0), np.nan)
     rows, columns = complete_block(~np.isnan(differences)) if differences.size else (np.arange(0), np.arange(0))
@@ -124,13 +125,13 @@ def method_pair(names: tuple[str, str], first: Results, second: Results) -> Meth
     clear: list[bool | None]
     if min(block.shape) > 1:
         paired: Paired = "orders and seeds"
-        orders, by_order, num_seeds = [orders[row] for row in rows], block.mean(axis=1), block.shape[1]
+        orders, by_order, num_seeds = [orders[row] for row in rows], settled(block.mean(axis=1)), block.shape[1]
         estimate: Estimate | None = crossed_estimate(block)
         test, noise = interaction_test(block)
         clear = list(_clear(by_order, noise / num_seeds, test.error_df))
         error = float(np.sqrt(noise / num_seeds))
     else:
-        by_order = np.nanmean(a, axis=1) - np.nanmean(b, axis=1) if orders else np.zeros(0)
+        by_order = settled(np.nanmean(a, axis=1) - np.nanmean(b, axis=1)) if orders else np.zeros(0)
         clear, error, num_seeds = [None] * len(orders), float("nan"), len(seeds)
         of_seeds = differences[0][~np.isnan(differences[0])] if len(orders) == 1 else np.zeros(0)
         if len(orders) > 1:
@@ -140,10 +141,11 @@ def method_pair(names: tuple[str, str], first: Results, second: Results) -> Meth
         else:
             paired, estimate = "nothing", None
     # how often a comparison in a single order names the other winner
-    mean = float(by_order.mean()) if len(by_order) else float(np.nanmean(first.whole) - np.nanmean(second.whole))
+    gap = by_order.mean() if len(by_order) else np.nanmean(first.whole) - np.nanmean(second.whole)
+    mean = float(settled(gap))
     against = float((by_order * mean < 0).sum() + 0.5 * (by_order * mean == 0).sum())
     low, high = share_interval(against, len(orders)) if orders else (0.0, 1.0)
-    rank = np.argsort(-by_order, kind="stable")
+    rank = ranked(by_order)
     return MethodPair(
         *names,
         paired=paired,
@@ -178,12 +180,13 @@ def crossed_estimate(table: Floats) -> Estimate:
         df = variance**2 / (squares**2 / freedom).sum()
     else:
         variance, df = (order, freedom[0]) if order >= seed else (seed, freedom[1])
-    return _t_estimate(float(table.mean()), variance / table.size, float(df))
+    return _t_estimate(float(settled(table.mean())), variance / table.size, float(df))
 
 
 def mean_estimate(values: Floats) -> Estimate:
     """The t-test of one sample."""
-    return _t_estimate(float(values.mean()), float(values.var(ddof=1)) / len(values), len(values) - 1.0)
+    variance = float(settled(values.std(ddof=1))) ** 2
+    return _t_estimate(float(settled(values.mean())), variance / len(values), len(values) - 1.0)
 
 
 def interaction_test(table: Floats) -> tuple[OrderTest, float]:
@@ -204,7 +207,7 @@ def hedges_g(values: Floats) -> float | None:
     >>> round(hedges_g(np.array([1.0, 2.0, 3.0])), 4)
     1.1429
     """
-    spread = float(values.std(ddof=1)) if len(values) > 1 else 0.0
+    spread = float(settled(values.std(ddof=1))) if len(values) > 1 else 0.0
     return None if spread == 0 else float(values.mean()) / spread * (1 - 3 / (4 * len(values) - 5))
 
 
@@ -212,11 +215,10 @@ def _mean_squares(table: Floats) -> tuple[float, float, float]:
     """Of order, seed and the rest."""
     num_orders, num_seeds = table.shape
     mean, by_order, by_seed = table.mean(), table.mean(axis=1), table.mean(axis=0)
-    rest = ((table - by_order[:, None] - by_seed + mean) ** 2).sum() / ((num_orders - 1) * (num_seeds - 1))
-    order = num_seeds * ((by_order - mean) ** 2).sum() / (num_orders - 1)
-    seed = num_orders * ((by_seed - mean) ** 2).sum() / (num_seeds - 1)
-    rounding = 1e-20 * max(float((table**2).sum()), 1e-300)
-    return tuple(float(square) if square > rounding else 0.0 for square in (order, seed, rest))  # type: ignore[return-value]
+    rest = (settled(table - by_order[:, None] - by_seed + mean) ** 2).sum() / ((num_orders - 1) * (num_seeds - 1))
+    order = num_seeds * (settled(by_order - mean) ** 2).sum() / (num_orders - 1)
+    seed = num_orders * (settled(by_seed - mean) ** 2).sum() / (num_seeds - 1)
+    return float(order), float(seed), float(rest)
 
 
 def _t_estimate(mean: float, variance: float, df: float) -> Estimate:

@@ -17,7 +17,9 @@ from taskorder.audit.method_words import method_lines, method_verdict
 from taskorder.audit.next_runs import NextRuns
 from taskorder.audit.results import Results
 from taskorder.audit.results_file import read_methods
+from taskorder.audit.settled import settled
 from taskorder.checks import counted
+from taskorder.visible import visible
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ class MethodAudit:
 
     def summary(self) -> str:
         """Every finding on a line of its own, with the verdict at the end."""
-        return "\n".join([*method_lines(self), self.verdict])
+        return "\n".join(map(visible, [*method_lines(self), self.verdict]))
 
     def to_json(self, *, indent: int | None = 2) -> str:
         """JSON text of all fields."""
@@ -163,6 +165,6 @@ def _best_in(results: Mapping[str, Results], orders: list[str]) -> dict[str, int
     means = [[float(np.nanmean(of.whole[of.orders.index(order)])) for order in orders] for of in results.values()]
     best = [max(by_method) for by_method in zip(*means, strict=True)]
     return {
-        method: sum(mean >= top for mean, top in zip(by_order, best, strict=True))
+        method: int((settled(np.subtract(best, by_order)) == 0).sum())
         for method, by_order in zip(results, means, strict=True)
     }

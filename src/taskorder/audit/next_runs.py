@@ -26,6 +26,7 @@ from taskorder.audit.results_file import read_methods
 from taskorder.checks import positive_count, seed_number, task_names
 from taskorder.given_table import agreed_names, given_table
 from taskorder.portable import PortableOrder
+from taskorder.visible import visible
 
 MOST_BUDGET = 10_000
 POSSIBLE_SEEDS = range(2, 9)
@@ -96,7 +97,7 @@ class NextRuns:
 
     def summary(self) -> str:
         """The orders, why each, and what the runs will be good for."""
-        return "\n".join(self.lines())
+        return "\n".join(map(visible, self.lines()))
 
     def lines(self) -> list[str]:
         """The summary line by line."""

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from taskorder.audit.columns import PREFIXES
-from taskorder.audit.results import ResultRow
+from taskorder.audit.columns import MAX_COLUMNS, PREFIXES
+from taskorder.audit.results import CELL_BYTES, ResultRow
+from taskorder.costs import most_memory
+from taskorder.parsing import json_values, literal_values
 from taskorder.tables.input_files import refusal
 
-MOST_KEYS = 100_000
-"""Columns of all records together."""
 MOST_PARSED = 1_000_000
 """Characters of a cell that holds a whole configuration."""
 PACKED = ("summary", "config")
@@ -21,24 +20,36 @@ NESTED = ("summary", "config", "summary_metrics", "metrics", "params", "tags", "
 """What trackers nest in a run."""
 
 
-def rows_of_json(text: str, label: str) -> Iterator[ResultRow]:
-    """The runs in a JSON text: a list of records, pandas' columns, MLflow's answer, or one record a line."""
+def rows_of_json(text: str, label: str, num_bytes: int) -> Iterator[ResultRow]:
+    """The runs in a JSON text: a list of records, pandas' columns, MLflow's answer, or one record a line.
+
+    num_bytes: the size of the file, which may be packed.
+    """
+    fix = "Save it again, or save it as CSV."
     try:
-        data = json.loads(text)
-    except (ValueError, RecursionError):
+        data = json_values(text, num_bytes=num_bytes)
+    except json.JSONDecodeError:
         try:
-            data = [json.loads(line) for line in text.splitlines() if line.strip()]
-        except (ValueError, RecursionError):
-            raise refusal(label, "be JSON", "something else", "Save it again, or save it as CSV.") from None
-    return rows_of_records(_records(data, label), label)
+            data = [json_values(line) for line in text.splitlines() if line.strip()]
+        except ValueError:
+            raise refusal(label, "be JSON", "something else", fix) from None
+    except ValueError as problem:
+        raise refusal(label, "be JSON of runs", str(problem), fix) from None
+    return rows_of_records(_records(data, label, num_bytes), label, num_bytes)
 
 
-def rows_of_records(records: Iterable[Mapping[str, Any]], label: str) -> Iterator[ResultRow]:
-    """Runs as rows with the same columns; what a run does not have is blank."""
+def rows_of_records(
+    records: Iterable[Mapping[str, Any]], label: str, num_bytes: int | None = None
+) -> Iterator[ResultRow]:
+    """Runs as rows with the same columns; what a run does not have is blank.
+
+    num_bytes: the size of the file that the records come from, if they do.
+    """
     flat = [_flat(record) for record in records]
     columns = dict.fromkeys(column for record in flat for column in record)
-    if len(columns) > MOST_KEYS:
-        raise refusal(label, f"have at most {MOST_KEYS} columns", str(len(columns)), "Keep only those needed.")
+    if len(columns) > MAX_COLUMNS:
+        raise refusal(label, f"have at most {MAX_COLUMNS} columns", str(len(columns)), "Keep only those needed.")
+    _refuse_cells(len(flat), len(columns), label, num_bytes)
     for number, record in enumerate(flat, start=1):
         yield f"in record {number}", {column: record.get(column, "") for column in columns}
 
@@ -53,24 +64,32 @@ def rows_of_frame(frame: Any, label: str) -> Iterator[ResultRow]:
     return rows_of_records((dict(zip(names, row, strict=True)) for row in rows), label)
 
 
-def unpacked_rows(rows: Iterable[ResultRow], label: str) -> Iterator[ResultRow]:
+def unpacked_rows(rows: Iterable[ResultRow], label: str, num_bytes: int | None) -> Iterator[ResultRow]:
     """Rows of text with the dicts in their columns taken apart."""
-    return rows_of_records(({**cells, **{name: _parsed(cells[name]) for name in PACKED}} for _, cells in rows), label)
+    records = ({**cells, **{name: _parsed(cells[name]) for name in PACKED}} for _, cells in rows)
+    return rows_of_records(records, label, num_bytes)
+
+
+def _refuse_cells(num_rows: int, num_columns: int, label: str, num_bytes: int | None) -> None:
+    """Refuse records that have little in common: as rows with all columns they are far larger than their file."""
+    if num_bytes is not None and num_rows * num_columns * CELL_BYTES > most_memory(num_bytes):
+        got = f"{num_rows} records of {num_columns} columns, most of them blank"
+        raise refusal(label, "have runs with the same columns", got, "Keep only the columns needed.")
 
 
 def _parsed(cell: str) -> Any:
     """A dict as Python or JSON write it."""
     if len(cell) > MOST_PARSED:
         return {}
-    for parse in (json.loads, ast.literal_eval):
+    for parse in (json_values, literal_values):
         try:
             return parse(cell)
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
+        except ValueError:
             continue
     return {}
 
 
-def _records(data: Any, label: str) -> Sequence[Mapping[str, Any]]:
+def _records(data: Any, label: str, num_bytes: int) -> Sequence[Mapping[str, Any]]:
     if isinstance(data, dict):
         columns = list(data.values())
         if isinstance(data.get("runs"), list):  # the answer of MLflow's REST interface
@@ -79,6 +98,7 @@ def _records(data: Any, label: str) -> Sequence[Mapping[str, Any]]:
             data = [dict(zip(map(str, data["columns"]), row, strict=False)) for row in data["data"]]
         elif columns and all(isinstance(column, dict) for column in columns):  # pandas' own choice: by column
             keys = dict.fromkeys(key for column in columns for key in column)
+            _refuse_cells(len(keys), len(columns), label, num_bytes)
             data = [{name: column.get(key) for name, column in data.items()} for key in keys]
         else:
             data = [data]

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from taskorder.arguments import BadArgument, did_you_mean
-from taskorder.audit.cells import is_blank, steps_of
+from taskorder.audit.cells import is_blank, sorted_texts, steps_of
+from taskorder.audit.collected import ROW_BYTES, Collected, Location
 from taskorder.audit.columns import (
     ALIASES,
     MOST_NAMED,
@@ -26,9 +27,6 @@ from taskorder.audit.columns import (
     shown_columns,
 )
 from taskorder.audit.entries import (
-    CheckedRows,
-    Location,
-    Settings,
     at,
     checked_row,
     incomplete,
@@ -37,11 +35,16 @@ from taskorder.audit.entries import (
     twice,
     varying,
 )
-from taskorder.checks import Floats, counted
+from taskorder.checks import MAX_TASKS, Floats, Ints, counted
+from taskorder.costs import most_memory
 from taskorder.tables.input_files import refusal
 
 ResultRow = tuple[Location, Mapping[str, str]]
 """Where it is from, and the cells by column."""
+MOST_METHODS = 200
+"""Every two of them are compared."""
+CELL_BYTES = 32
+"""Memory that a cell of the table of all orders, seeds and tasks takes while results are read."""
 FINISHED = frozenset(("finished", "finish", "success", "succeeded", "complete", "completed", "done", "ok", ""))
 """States of runs that ended as they should, in lower case."""
 
@@ -107,13 +110,17 @@ def methods_from_rows(
     label: str,
     where: Mapping[str, str] | None = None,
     columns: Mapping[str, str] | None = None,
+    num_bytes: int | None = None,
 ) -> dict[str, Results]:
-    """The results of each method in rows of text cells; a single one called "" where no column tells methods apart."""
+    """The results of each method in rows of text cells; a single one called "" where no column tells methods apart.
+
+    num_bytes: the size of the file that the rows come from, if they do.
+    """
     layout, kept = _with_layout(rows, label, where or {}, columns or {})
-    table = _Table(layout, label)
+    table = _Table(layout, label, num_bytes)
     for location, cells in kept:
         table.add(location, cells)
-    if not table.entries:
+    if not table.rows:
         raise BadArgument(_nothing(where or {}, table.unfinished, label))
     return table.by_method()
 
@@ -121,9 +128,9 @@ def methods_from_rows(
 class _Table:
     """Collects the accuracies of a table, row by row; only what is needed of a row is kept."""
 
-    def __init__(self, layout: Layout, label: str) -> None:
-        self.layout, self.label = layout, label
-        self.entries: CheckedRows = {}
+    def __init__(self, layout: Layout, label: str, num_bytes: int | None) -> None:
+        self.layout, self.label, self.num_bytes = layout, label, num_bytes
+        self.rows = Collected()
         self.names: dict[str, str] = {}
         """What to call each task."""
         self.values: dict[str, dict[str, None]] = {}
@@ -131,8 +138,8 @@ class _Table:
         self.used = layout.used
         self.steps: dict[str, tuple[str, ...]] = {}
         """The tasks of each order that was seen, by how it was written."""
-        self.alike: dict[Settings, Settings] = {}
-        """One object for all settings that are alike."""
+        self.steps_alike: dict[str, str] = {}
+        """One object for each of their names."""
         self.tasks: tuple[str, ...] | None = None
         """In the orders; none where orders have names of their own."""
         self.repeats: Counter[tuple[str, str, str]] = Counter()
@@ -146,7 +153,7 @@ class _Table:
             self.unfinished += 1
             return
         order = cells[layout.order]
-        steps = self.steps.get(order) or self.steps.setdefault(order, _order(order, location, label))
+        steps = self.steps.get(order) or self._steps(order, location)
         if layout.step is not None and not is_last_step(cells[layout.step], steps, location, label):
             return
         self._check_tasks(steps, cells, location)
@@ -155,25 +162,29 @@ class _Table:
             self.lacking += 1
             return
         run = self._run(steps, cells, location)
-        settings = tuple((name, cell) for name, cell in cells.items() if name not in self.used)
-        settings = self.alike.setdefault(settings, settings)
+        settings = tuple(cell for name, cell in cells.items() if name not in self.used)
         for task, cell in pairs:
             if layout.log_step is not None and is_blank(cell):
                 continue  # a history has what was logged at each step
             if layout.seed is None and layout.log_step is None:
                 self.repeats[*run[:2], task] += 1
                 run = (*run[:2], str(self.repeats[*run[:2], task]))
-            row, key = checked_row(cell, cells, layout, settings, location, label, task), (*run, task)
-            old = self.entries.get(key)
-            if old is not None and (layout.log_step is None or old.run != row.run):
-                raise twice(key, old, row, layout, label)
-            if old is None or row.log_step >= old.log_step:
-                self.entries[key] = row
+            self.rows.add(checked_row(cell, cells, layout, settings, location, label, (*run, task)))
             self.names[task] = cells.get("task_name") or task
+        if self.num_bytes is not None and self.rows.num_bytes > most_memory(self.num_bytes):
+            fix = "Keep only the rows needed, with ", "where", ", or unpack it first if it is packed."
+            raise refusal(label, "hold as many results as its size allows", f"{len(self.rows)} {at(location)}", *fix)
         for column, cell in cells.items():
             seen = self.values.setdefault(column, {})
             if len(seen) <= MOST_NAMED:
                 seen[cell] = None
+
+    def _steps(self, order: str, location: Location) -> tuple[str, ...]:
+        """The tasks of an order that comes for the first time."""
+        steps = tuple(self.steps_alike.setdefault(step, step) for step in _order(order, location, self.label))
+        self.steps[order] = steps
+        self.rows.num_bytes += 2 * len(order) + 8 * len(steps)
+        return steps
 
     def _run(self, steps: tuple[str, ...], cells: Mapping[str, str], location: Location) -> tuple[str, str, str]:
         """Method, order and seed of a row."""
@@ -204,6 +215,11 @@ class _Table:
 
     def by_method(self) -> dict[str, Results]:
         """The results of each method."""
+        clash = self.rows.clash(self.layout.log_step is not None)
+        if clash is not None:
+            old, new = (self.rows[row] for row in clash)
+            settings = [column for column in self.values if column not in self.used]
+            raise twice(old, new, settings, self.layout, self.label)
         notes = [*varying(self.values, self.layout, self.label)]
         if self.unfinished:
             notes.append(f"{counted(self.unfinished, 'run')} left out that did not finish, by {self.layout.state}")
@@ -214,20 +230,35 @@ class _Table:
             notes.append("there is one accuracy a run, so nothing can be said about single tasks")
         if self.layout.seed is None:
             notes.append("no column seed: runs are taken to have nothing in common but the order")
-        seen = {task for *_, task in self.entries}
+        methods, *others = self.rows.axes
+        self.texts = [list(axis) for axis in others]
+        seen = others[-1]
+        if len(methods) > MOST_METHODS:
+            fix = "Choose one with ", "where", ", or say what tells methods apart with ", "columns", ": method=NAME."
+            raise refusal(self.label, f"have at most {MOST_METHODS} methods", str(len(methods)), *fix)
         if self.tasks and not averages and len(seen) < len(self.tasks):
-            notes.append(f"accuracies of {len(seen)} of {len(self.tasks)} tasks only: {', '.join(_sorted(seen))}")
-        entries = shares(self.entries, self.label)
-        methods = _sorted({method for method, *_ in entries})
-        return {method: self._results(method, entries, notes, averages) for method in methods}
+            notes.append(f"accuracies of {len(seen)} of {len(self.tasks)} tasks only: {', '.join(sorted_texts(seen))}")
+        kept = np.arange(len(self.rows)) if self.layout.log_step is None else self.rows.last_steps()
+        values, (of_method, *numbers) = shares(self.rows, kept, self.label), [n[kept] for n in self.rows.numbers]
+        results = {}
+        for method in sorted_texts(methods):
+            mine = of_method == methods[method]
+            results[method] = self._results(values[mine], [number[mine] for number in numbers], notes, averages)
+        return results
 
-    def _results(self, method: str, entries: CheckedRows, notes: Sequence[str], averages: bool) -> Results:
-        mine = {(order, seed, task): row for (of, order, seed, task), row in entries.items() if of == method}
-        orders, seeds, tasks = (_sorted({key[axis] for key in mine}) for axis in range(3))
+    def _results(self, values: Floats, numbers: Sequence[Ints], notes: Sequence[str], averages: bool) -> Results:
+        """The results of one method: its accuracies, and the numbers of their orders, seeds and tasks."""
+        axes, places = [], []
+        for axis, number in zip(self.texts, numbers, strict=True):
+            different, inverse = np.unique(number, return_inverse=True)
+            texts = [axis[k] for k in different.tolist()]
+            axes.append(sorted_texts(texts))
+            place_of = {text: place for place, text in enumerate(axes[-1])}
+            places.append(np.array([place_of[text] for text in texts])[inverse])
+        orders, seeds, tasks = axes
+        self._refuse_gaps(len(orders), len(seeds), len(tasks), len(values))
         accuracy = np.full((len(orders), len(seeds), len(tasks)), np.nan)
-        index_of = [{value: index for index, value in enumerate(values)} for values in (orders, seeds, tasks)]
-        for key, entry in mine.items():
-            accuracy[tuple(indices[value] for indices, value in zip(index_of, key, strict=True))] = entry.accuracy
+        accuracy[tuple(places)] = values
         partial = np.isnan(accuracy).any(axis=2) & ~np.isnan(accuracy).all(axis=2)
         if partial.any():
             row, column = np.argwhere(partial)[0]
@@ -251,6 +282,14 @@ class _Table:
             averages=averages,
             common_seeds=self.layout.seed is not None,
         )
+
+    def _refuse_gaps(self, num_orders: int, num_seeds: int, num_tasks: int, num_rows: int) -> None:
+        """Refuse results that are few in the table of all orders and seeds that they would be put into."""
+        num_bytes = ROW_BYTES * num_rows if self.num_bytes is None else self.num_bytes
+        if num_orders * num_seeds * num_tasks * CELL_BYTES > most_memory(num_bytes):
+            got = f"{num_orders} orders and {num_seeds} seeds, hardly any of them together"
+            fix = "Number the seeds of each order alike, as 1, 2, ..., or drop the column."
+            raise refusal(self.label, "have seeds that orders share", got, fix)
 
 
 def _with_layout(
@@ -287,6 +326,8 @@ def _with_layout(
 
 def _order(text: str, location: Location, label: str) -> tuple[str, ...]:
     steps = steps_of(text)
+    if len(steps) > MAX_TASKS:
+        raise refusal(label, f"have orders of at most {MAX_TASKS} tasks", f"{len(steps)} {at(location)}", "")
     if not all(steps) or len(set(steps)) < len(steps):
         rule, fix = "have orders like 2>0>1 with each task once", "Or give each order a name without marks like >."
         raise refusal(label, rule, f"{text!r} {at(location)}", fix)
@@ -303,13 +344,3 @@ def _nothing(where: Mapping[str, str], unfinished: int, label: str) -> str:
         f"`{label}` must have rows of the last step of an order, got none. "
         "Steps count from 1, so the last one is the number of tasks."
     )
-
-
-def _sorted(values: set[str]) -> tuple[str, ...]:
-    """By number where all are numbers."""
-
-    def key(value: str) -> list[tuple[bool, int, str]]:
-        parts = value.split(">")
-        return [(not part.isdecimal(), int(part) if part.isdecimal() else 0, part) for part in parts]
-
-    return tuple(sorted(values, key=key))

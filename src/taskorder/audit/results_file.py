@@ -7,10 +7,11 @@ import os
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from taskorder.audit.columns import ALIASES, plain_name
+from taskorder.audit.columns import ALIASES, MAX_COLUMNS, plain_name
 from taskorder.audit.records import PACKED, rows_of_frame, rows_of_json, rows_of_records, unpacked_rows
 from taskorder.audit.results import ResultRow, Results, methods_from_rows, only_method
-from taskorder.tables.input_files import open_lines, printable, refusal
+from taskorder.files import utf8_text
+from taskorder.tables.input_files import OpenFile, open_file, printable, refusal
 from taskorder.tables.separated import read_rows
 
 MAX_RESULTS_BYTES = 2**30
@@ -19,6 +20,8 @@ MLFLOW_KEYS = ("info", "data", "metrics")
 """Keys of a run as MLflow writes it."""
 MAX_JSON_BYTES = 2**26
 """Of JSON, which is read as a whole."""
+HEAD_BYTES = 64
+"""Bytes in which JSON shows its first bracket."""
 
 
 def read_results(
@@ -101,8 +104,8 @@ def read_methods(
     if label.lower().endswith((".xlsx", ".xls", ".ods")):
         fix = "Save the sheet as CSV, or give the DataFrame of pandas.read_excel."
         raise refusal(label, "be separated text or JSON", "a workbook", fix)
-    with open_lines(source, max_bytes=MAX_RESULTS_BYTES) as lines:
-        return methods_from_rows(_rows(lines, label), label, where, columns)
+    with open_file(source) as file:
+        return methods_from_rows(_rows(file), label, where, columns, file.num_bytes)
 
 
 def is_header(cells: Iterable[str]) -> bool:
@@ -126,29 +129,23 @@ def _label(source: Any) -> str:
     return "standard input" if os.fspath(source) == "-" else printable(source)
 
 
-def _rows(lines: Iterator[str], label: str) -> Iterator[ResultRow]:
+def _rows(file: OpenFile) -> Iterator[ResultRow]:
     """The rows of a file: JSON by its first bracket, else separated text."""
-    first = next(lines, "")
-    if first.lstrip()[:1] in ("{", "["):
-        text = [first]
-        size = len(first)
-        for line in lines:
-            size += len(line)
-            if size > MAX_JSON_BYTES:
-                raise refusal(label, f"be at most {MAX_JSON_BYTES / 2**20:.4g} MB of JSON", "more", "Save it as CSV.")
-            text.append(line)
-        return rows_of_json("".join(text), label)
-    rows = _named_cells(itertools.chain([first], lines), label)
+    if file.stream.peek(HEAD_BYTES)[:HEAD_BYTES].lstrip(b"\xef\xbb\xbf \t\r\n")[:1] in (b"{", b"["):
+        data = file.read(MAX_JSON_BYTES, "Save it as CSV.")
+        num_bytes = len(data) if file.num_bytes is None else file.num_bytes
+        return rows_of_json(utf8_text(data, file.label), file.label, num_bytes)
+    rows = _named_cells(file.lines(MAX_RESULTS_BYTES), file.label)
     head = [*itertools.islice(rows, 1)]
     rows = itertools.chain(head, rows)
     packed = bool(head) and all(head[0][1].get(name, "").startswith("{") for name in PACKED)
-    return unpacked_rows(rows, label) if packed else rows
+    return unpacked_rows(rows, file.label, file.num_bytes) if packed else rows
 
 
 def _named_cells(lines: Iterator[str], label: str) -> Iterator[ResultRow]:
     """Line number and cells by column of every row below the header."""
     header: list[str] = []
-    for line, cells in read_rows(lines, label)[1]:
+    for line, cells in read_rows(lines, label, max_cells=MAX_COLUMNS)[1]:
         if not any(cells):
             continue
         if not header:

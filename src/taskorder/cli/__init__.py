@@ -22,6 +22,7 @@ from taskorder.cli import (
     export,
     order,
     plan,
+    repair,
     report,
     run,
     simulate,
@@ -82,7 +83,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = Parser(prog="taskorder", description=about, epilog=EXAMPLES)
     parser.add_argument("--version", action=_Version, nargs=0, help="print the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", parser_class=Parser)
-    parts = (demo, plan, solve, report, explore, order, simulate, audit, data, run, status, export, completion)
+    parts = (demo, plan, solve, report, explore, order, simulate, audit, data, run, status, export, repair, completion)
     for command in parts:
         command.add(commands)
     return parser
@@ -110,6 +111,9 @@ def run_parsed(make_parser: Callable[[], argparse.ArgumentParser], argv: Sequenc
             code, text = args.run(args)
         return write(text) or int(code)
     except SystemExit as end:  # argparse has printed the help, the version or an error
+        if isinstance(end.code, str):  # a program of the user that was called ended with a message
+            say(f"error: {' '.join(end.code.split())}")
+            return BAD_INPUT
         return int(end.code or 0) or write("")
     except ValueError as problem:
         if type(problem).__name__ == "LinAlgError":  # a numerical failure of ours, not bad input

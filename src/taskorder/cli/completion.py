@@ -43,21 +43,25 @@ def known_values() -> dict[str, tuple[str, ...]]:
 
     For all others the shell offers files.
     """
-    from taskorder.adapters.conventions import FRAMEWORKS
+    from taskorder.adapters import FRAMEWORKS, TOOLS
+    from taskorder.cli.options import CARD
     from taskorder.datasets.sources import SOURCES
     from taskorder.given_table import CONTENTS
     from taskorder.ordering.solve import RULES
     from taskorder.ordering.solver_input import OBJECTIVES
     from taskorder.planning.choice import AUTO
+    from taskorder.strategies import HEADS, PLAIN, STRATEGIES
 
     return {
         "rule": (*RULES,),
         "plan rule": (AUTO, *RULES),
         "objective": OBJECTIVES,
         "kind": CONTENTS,
-        "framework": (*FRAMEWORKS,),
+        "framework": (*FRAMEWORKS, *TOOLS, CARD),
         "name": (*SOURCES,),
         "name_or_path": (*SOURCES,),
+        "heads": HEADS,
+        "strategy": (PLAIN, *STRATEGIES),
         "learner": ("mlp", "cnn", "sklearn:", "torch:"),
         "address": ("auto", "local", "ray://"),
     }

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from taskorder.cli.output import BAD_INPUT, INTERRUPTED, page, say
+from taskorder.cli.output import BAD_INPUT, INTERRUPTED, as_line, page, say
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -91,7 +91,7 @@ def _get(args: argparse.Namespace, folder: Path) -> tuple[int, str]:
         return INTERRUPTED, ""
     place = folder / source.folder if source.folder else "scikit-learn"
     counts = f"{len(data.train_labels)} + {len(data.test_labels)} images of {data.num_classes} classes"
-    return 0, f"{source.name}: {counts} in {place}\n"
+    return 0, as_line(f"{source.name}: {counts} in {place}")
 
 
 def _check(args: argparse.Namespace, folder: Path) -> tuple[int, str]:

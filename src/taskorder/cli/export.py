@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import csv
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from taskorder.cli.output import CANNOT_WRITE, output_file, say
+from taskorder.cli.output import CANNOT_WRITE, as_line, output_file, say
 from taskorder.files import gzip_text, whole_file
 
 if TYPE_CHECKING:
@@ -31,6 +30,7 @@ the same order however the runs went.
   order     the tasks as they are learned, by number, like 2>0>1
   position  the step that learns the task, from 1
   chance    the loss to expect with shuffled labels
+  accuracy_seen  (head = "class") where only classes learned so far compete
 The other columns are the settings of the run.
 
 FILE ends in .csv, .csv.gz or .parquet. With --task-set it holds the
@@ -97,7 +97,7 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
         except OSError as problem:
             say(f"error: cannot write {path}: {problem.strerror or problem}")
             return CANNOT_WRITE, ""
-    return 0, f"wrote {path}: {counted(count, 'run')}\n"
+    return 0, as_line(f"wrote {path}: {counted(count, 'run')}")
 
 
 def _whole(args: argparse.Namespace) -> tuple[int, str]:
@@ -116,7 +116,7 @@ def _whole(args: argparse.Namespace) -> tuple[int, str]:
         except OSError as problem:
             say(f"error: cannot write {path}: {problem.strerror or problem}")
             return CANNOT_WRITE, ""
-    return 0, f"wrote {path} and {description_path(path).name}: {counted(count, 'run')}\n"
+    return 0, as_line(f"wrote {path} and {description_path(path).name}: {counted(count, 'run')}")
 
 
 def _writer(path: Path) -> Callable[[Path, Iterator[Columns]], None]:
@@ -160,21 +160,21 @@ def _parts(store: Store, runs: RunIndex) -> Iterator[Columns]:
     """The columns of one run after the other; only one is in memory."""
     from taskorder.runs.results import run_result
 
-    settings = runs.setting_names()
+    settings, scores = runs.setting_names(), runs.score_names()
     for entry in runs:
-        table = _table(run_result(store, entry))
+        table = _table(run_result(store, entry), scores)
         rows = len(table["order"])
         fixed = {"kind": entry.kind, **{key: entry.params.get(key) for key in settings}}
         yield {**{key: [value] * rows for key, value in fixed.items()}, **table}
 
 
-def _table(result: dict[str, Any]) -> Columns:
-    """A row for each order, step and task of a result, from its rows for distinct prefixes."""
-    from taskorder.runs.results import SCORES, prefix_rows
+def _table(result: dict[str, Any], scores: Sequence[str]) -> Columns:
+    """A row for each order, step and task of a result, from its rows for distinct prefixes; None for other scores."""
+    from taskorder.runs.results import prefix_rows
 
     names = result["task_set"]["names"]
     rows = prefix_rows(result)
-    table: Columns = {key: [] for key in (*TABLE, *SCORES)}
+    table: Columns = {key: [] for key in (*TABLE, *scores)}
     tasks = range(len(names))
     for order in sorted(prefix for prefix in rows if len(prefix) == len(names)):
         positions = {task: position for position, task in enumerate(order, 1)}
@@ -185,8 +185,8 @@ def _table(result: dict[str, Any]) -> Columns:
             table["task"] += tasks
             table["task_name"] += names
             table["position"] += [positions[task] for task in tasks]
-            for key in SCORES:
-                table[key] += result[key][row]
+            for key in scores:
+                table[key] += result[key][row] if key in result else [None] * len(names)
     return table
 
 
@@ -201,11 +201,12 @@ def _write_csv_gz(path: Path, parts: Iterator[Columns]) -> None:
 
 
 def _write_rows(file: IO[str], parts: Iterator[Columns]) -> None:
-    writer = csv.writer(file, lineterminator="\n")
+    from taskorder.tables.separated import write_rows
+
     for number, columns in enumerate(parts):
         if number == 0:
-            writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
+            write_rows(file, [columns])
+        write_rows(file, zip(*columns.values(), strict=True))
 
 
 def _write_parquet(path: Path, parts: Iterator[Columns]) -> None:

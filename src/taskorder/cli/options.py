@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from taskorder.checks import Floats
     from taskorder.given_table import GivenTable
 
+CARD = "card"
+"""What `order --to` writes instead of the settings of a framework: a section of a model card."""
+
 FILES = """\
 FILE is a P x P table of at most 2000 tasks: a transfer table (row: the task
 that was learned, column: the task that is tested; 1 is perfect, 0 is chance),

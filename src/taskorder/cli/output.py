@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
+from taskorder.visible import visible, visible_lines
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -50,7 +52,7 @@ def output_file(name: str | Path, *endings: str, inputs: Iterable[str | None] = 
 def say(message: str) -> None:
     """One line on stderr; if that cannot be written, nothing can be said."""
     try:
-        print("taskorder:", " ".join(message.splitlines()), file=sys.stderr, flush=True)
+        print("taskorder:", visible(" ".join(message.splitlines())), file=sys.stderr, flush=True)
     except OSError:
         _abandon(sys.stderr)
 
@@ -74,6 +76,19 @@ def said_log() -> Iterator[None]:
         logger.setLevel(level)
 
 
+def as_line(text: str) -> str:
+    """A line of text with names in it, none of which ends it.
+
+    >>> as_line("wrote a\\nb.csv")
+    'wrote a\\\\nb.csv\\n'
+    """
+    return visible(text) + "\n"
+
+
+class Drawn(str):
+    """Text with the colors of a terminal; the names in it are visible already."""
+
+
 def write(text: str) -> int:
     """Print to stdout; the exit code."""
     if sys.stdout is None:
@@ -81,7 +96,8 @@ def write(text: str) -> int:
         return CANNOT_WRITE
     try:
         for start in range(0, max(1, len(text)), PIECE):  # even no text: what failed before shows only when one writes
-            print(text[start : start + PIECE], end="", flush=True)
+            piece = text[start : start + PIECE]
+            print(piece if isinstance(text, Drawn) else visible_lines(piece), end="", flush=True)
     except BrokenPipeError:  # the reader (head, less) has seen enough
         _abandon(sys.stdout)
     except OSError as problem:
@@ -97,7 +113,7 @@ def _abandon(stream: IO[str]) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def page(draw: Callable[[int | None], tuple[Table, Sequence[str]]]) -> str:
+def page(draw: Callable[[int | None], tuple[Table, Sequence[str]]]) -> Drawn:
     """A table and lines below it: colors and line breaks for a terminal, plain whole lines for a pipe or a file.
 
     `draw` takes the width of the terminal, None where there is none.
@@ -114,6 +130,6 @@ def page(draw: Callable[[int | None], tuple[Table, Sequence[str]]]) -> str:
     table, lines = draw(width)
     console.print(table)
     for text in lines:
-        console.print(text, markup=False, soft_wrap=not terminal, width=width)
+        console.print(visible(text), markup=False, soft_wrap=not terminal, width=width)
     paper.seek(0)
-    return "\n".join(line.rstrip() for line in paper.read().split("\n"))
+    return Drawn("\n".join(line.rstrip() for line in paper.read().split("\n")))

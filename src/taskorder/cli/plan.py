@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import nullcontext
@@ -11,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from taskorder.cli.learning import add_learner, chosen_strategy
 from taskorder.cli.onray import add_ray, on_ray, worker_share
 from taskorder.cli.options import add_constraints, constraints_of
 from taskorder.cli.output import CANNOT_WRITE, INTERRUPTED, output_file, page, say
@@ -36,6 +36,9 @@ DATA is a table (CSV, TSV, JSON lines .jsonl, Parquet), a folder of images
   --column NAME           one task for each value of a column of one table
   --tasks SPEC.toml       groups of classes: a table [tasks] with lines like
                           pets = ["cat", "dog"]
+  tasks.toml              a table for each task: lines like pets = "pets.csv" below
+                          [tasks], and above text = "COLUMN", label = "COLUMN";
+                          without label the tasks are texts for a language model
   one DATA alone          two classes make a task, in the order of the data
 
 In tables, columns of numbers are features, and --text names columns of text to
@@ -52,8 +55,13 @@ learners:
   sklearn:CLASS           like sklearn:SGDClassifier(loss="log_loss",alpha=0.01)
   torch:MODULE:FACTORY    FACTORY() of MODULE.py gives a module, a logit a class;
                           images come with their channels first
+  hf:MODEL_PATH           fine-tunes a model of transformers, text or images;
+                          hf:MODEL_PATH(lora=8,max_length=128) an adapter of it
 The default is mlp; for text sklearn:SGDClassifier(loss="log_loss") on hashed
-words and pairs of words.
+words and pairs of words. --replay 20 keeps 20 examples of each class and mixes
+them into the batches of later tasks; --strategy ewc (or lwf, l2init) is for
+networks. With --heads task a task is learned and tested on the outputs of its
+own classes.
 
 --budget is a number of fits (200) or a time (30s, 5min): single tasks are fitted
 first, then pairs of them. Or it is a share of one training run on all the data
@@ -77,6 +85,8 @@ example:
   taskorder plan customers.csv --column country --learner sklearn:SGDClassifier
   taskorder plan north.csv south.csv east.csv --budget 30s --folder regions
   taskorder plan customers.csv --column country --last Spain --weights Spain=2
+  taskorder plan tasks.toml --learner "hf:models/minilm(lora=8)" --epochs 3
+  taskorder plan digits --pilot 20% --heads task --replay 5
 """
 
 
@@ -104,9 +114,7 @@ def add(commands: Any) -> None:
         default=MATCHINGS[0],
         help="which classes of different tasks are the same (by-name)",
     )
-    add("--learner", metavar="L", help="the learner; see below")
-    add("--epochs", type=int, default=5, metavar="N", help="passes over each task (5)")
-    add("--batch-size", type=int, metavar="N", help="examples a step (4 for mlp and cnn, 32 for torch)")
+    add_learner(parser)
     # how much of it is tried, and what the order must obey
     add(
         "--pilot",
@@ -119,6 +127,7 @@ def add(commands: Any) -> None:
     add("--rule", default="auto", help="auto, or a rule of taskorder solve (auto)")
     add("--retention", type=float, metavar="D", help="share of its knowledge that the learner keeps (from pairs)")
     add("--budget", default="200", metavar="B", help='fits (200), time (30s) or training cost ("0.25 runs")')
+    add("--no-mix", dest="mix", action="store_false", help="do not compare the order with all tasks mixed")
     add_constraints(parser)
     add(
         "--seed",
@@ -154,7 +163,8 @@ def share(text: str) -> float | int:
 def run(args: argparse.Namespace) -> tuple[int, str]:
     """The exit code and what to print."""
     from taskorder.cli.progress import Watcher
-    from taskorder.datasets.task_files import TaskSpec, read_task_spec, read_tasks
+    from taskorder.datasets.task_files import TaskSpec, read_task_spec
+    from taskorder.datasets.task_list import read_data
     from taskorder.learners.named import default_name, keep_compiled_for, named_learner
     from taskorder.planning.plan import run_pilot
     from taskorder.runs.store_file import StoreError
@@ -167,10 +177,12 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
         spec, text=tuple(args.text), label=args.label, target=args.target, by_position=args.matching == "by-position"
     )
     _refuse_table(args.name_or_path)
-    files = read_tasks(args.name_or_path, spec)
+    files = read_data(args.name_or_path, spec)
     tasks = files.tasks
     name = args.learner or default_name(tasks[0])
-    learner = named_learner(name, tasks, epochs=args.epochs, batch_size=args.batch_size)
+    learner = named_learner(
+        name, tasks, epochs=args.epochs, batch_size=args.batch_size, heads=args.heads, strategy=chosen_strategy(args)
+    )
     keep_compiled_for(name)
     store = folder / "fits.sqlite"
     with (
@@ -187,7 +199,7 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
         try:
             result = run_pilot(
                 tasks, learner, args.pilot, args.rule, args.seeds, budget=args.budget, retention=args.retention,
-                sample_seed=args.sample_seed,
+                mix=args.mix, sample_seed=args.sample_seed,
                 store=store, report=watcher.count_or_stop, **constraints_of(args, tuple(task.name for task in tasks)),
             )  # fmt: skip
         except StoreError as problem:
@@ -309,8 +321,10 @@ def _text(rows: Iterable[Sequence[Any]]) -> str:
     """CSV text."""
     import io
 
+    from taskorder.tables.separated import write_rows
+
     paper = io.StringIO()
-    csv.writer(paper, lineterminator="\n").writerows(rows)
+    write_rows(paper, rows)
     return paper.getvalue()
 
 

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from taskorder.checks import counted
 from taskorder.records import Comparison, Plan, RuleScore, Simulation
+from taskorder.visible import visible
 
 GAP = 3
 """Blanks between two columns."""
@@ -158,7 +159,7 @@ def short_order(names: Sequence[str], order: Sequence[int], width: int) -> str:
     >>> short_order([f"T{i}" for i in range(30)], range(30), 30)
     'T0 T1 ... 26 more ... T28 T29'
     """
-    shown = [names[task] for task in order]
+    shown = [visible(names[task]) for task in order]
     whole = " ".join(shown)
     if cell_len(whole) <= width:
         return whole
@@ -185,13 +186,14 @@ def plain_table(headers: Sequence[str], rows: Sequence[Row], left: Sequence[str]
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for header in headers:
         table.add_column(header, justify="left" if header in left else "right", no_wrap=True)
-    for row in rows:
+    for row in map(_visible, rows):
         table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
     return table
 
 
 def folded_table(headers: Sequence[str], rows: Sequence[Row], folded: str, width: int | None) -> Table:
     """Text columns (`folded` and the order) to the left, numbers to the right; only `folded` gives way to `width`."""
+    rows = [*map(_visible, rows)]
     widths = _widths([headers, *rows])
     column = headers.index(folded)
     if width is not None:
@@ -204,6 +206,11 @@ def folded_table(headers: Sequence[str], rows: Sequence[Row], folded: str, width
     for row in rows:
         table.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
     return table
+
+
+def _visible(row: Row) -> Row:
+    """A row whose names a terminal shows as they are."""
+    return [visible(cell) if isinstance(cell, str) else cell for cell in row]
 
 
 def _widths(rows: Sequence[Row]) -> list[int]:

@@ -22,7 +22,7 @@ from taskorder.cli.options import (
     read_problem,
     seconds,
 )
-from taskorder.cli.output import CANNOT_WRITE, INTERRUPTED, output_file, say
+from taskorder.cli.output import CANNOT_WRITE, INTERRUPTED, as_line, output_file, say
 from taskorder.files import whole_file
 
 if TYPE_CHECKING:
@@ -125,7 +125,7 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
     except OSError as problem:
         say(f"error: cannot write {target}: {problem.strerror or problem}")
         return CANNOT_WRITE, ""
-    return code, f"wrote {target}: {len(data) / 1e6:.2g} MB\n"
+    return code, as_line(f"wrote {target}: {len(data) / 1e6:.2g} MB")
 
 
 def _page(args: argparse.Namespace, watcher: Watcher) -> Page:

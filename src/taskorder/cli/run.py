@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from taskorder.cli.onray import add_ray, on_ray, worker_share
-from taskorder.cli.output import CANNOT_WRITE, INTERRUPTED, say
+from taskorder.cli.output import CANNOT_WRITE, INTERRUPTED, as_line, say
 from taskorder.cli.progress import Interruptible
+from taskorder.visible import visible
 
 if TYPE_CHECKING:
     from taskorder.engine.tree import Work
@@ -120,7 +121,7 @@ def _run(
             num_failed = _there(config, args.batch, specs, store, meter, {**how, "share": share})
     done = len(specs) - num_failed
     pace = f"; {meter.pace()}" if meter.network_steps else ""
-    return num_failed, f"{name}: {done} of {len(specs)} done, {num_failed} failed, in {store.path}{pace}\n"
+    return num_failed, as_line(f"{name}: {done} of {len(specs)} done, {num_failed} failed, in {store.path}{pace}")
 
 
 def _here(
@@ -171,7 +172,7 @@ class _Meter(Interruptible):
         self._batch: tuple[int, int] = (0, 0)
         self._each, self._total = trainings_each, 0
         self._specs = ""
-        self._label = label
+        self._label = visible(label)
         self._draw = draw
         self._start = self._said = time.monotonic()
 

@@ -30,11 +30,12 @@ def learned_tasks(learned: Iterable[Any], names: Sequence[str]) -> tuple[int, ..
     if isinstance(learned, str) or not isinstance(learned, Iterable):
         kind = "the text " if isinstance(learned, str) else ""
         raise BadArgument(f"`learned` must be a list of tasks, got {kind}{learned!r}. Write [{learned!r}].")
-    tasks = tuple(task_index(task, names, "learned") for task in learned)
-    for position, task in enumerate(tasks):
-        if task in tasks[:position]:
+    tasks: dict[int, None] = {}
+    for task in (task_index(task, names, "learned") for task in learned):
+        if task in tasks:
             raise BadArgument(f"`learned` must list a task at most once, got {names[task]} twice.")
-    return tasks
+        tasks[task] = None
+    return tuple(tasks)
 
 
 def task_pairs(before: Iterable[Any], names: Sequence[str]) -> tuple[tuple[int, int], ...]:
@@ -49,6 +50,8 @@ def task_pairs(before: Iterable[Any], names: Sequence[str]) -> tuple[tuple[int, 
         if a == b:
             raise BadArgument(f"`before` must name two different tasks in each pair, got {names[a]} before itself.")
         pairs.append((a, b))
+        if len(pairs) > len(names) ** 2:
+            raise BadArgument(f"`before` must list each pair once, got more than {len(names)} tasks have.")
     return tuple(pairs)
 
 
@@ -64,15 +67,16 @@ def task_groups(groups: Iterable[Any], names: Sequence[str]) -> tuple[tuple[int,
     for group in groups:
         if isinstance(group, str | int) or not isinstance(group, Iterable):
             raise BadArgument(f"`groups` must be a list of lists of tasks, got {group!r}. Write [[{group!r}, ...]].")
-        tasks = tuple(task_index(task, names, "groups") for task in group)
+        tasks: dict[int, None] = {}
+        for task in (task_index(task, names, "groups") for task in group):
+            if task in tasks:
+                raise BadArgument(f"`groups` must list a task at most once, got {names[task]} twice. Name it once.")
+            tasks[task] = None
         if not tasks:
             raise BadArgument("`groups` must have at least one task in each group, got an empty one. Leave it out.")
-        for position, task in enumerate(tasks):
-            if task in tasks[:position]:
-                raise BadArgument(f"`groups` must list a task at most once, got {names[task]} twice. Name it once.")
         for other in checked:
-            _disjoint(other, tasks, names)
-        checked.append(tasks)
+            _disjoint(other, [*tasks], names)
+        checked.append(tuple(tasks))
     return tuple(checked)
 
 

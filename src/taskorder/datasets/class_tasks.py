@@ -99,8 +99,6 @@ def named_task_set(class_names: Sequence[str], tasks: Sequence[str], *, dataset:
                 f"Classes: {', '.join(class_names[:20])}{', ...' if len(class_names) > 20 else ''}."
             )
         groups.append(tuple(class_names.index(word) for word in words))
-    if len({len(group) for group in groups}) > 1:
-        raise ValueError(f"`tasks` must have equally many classes each, got {', '.join(tasks)}.")
     return TaskSet(dataset, tuple((group, tuple(range(len(group)))) for group in groups), 0, tuple(tasks))
 
 

@@ -8,15 +8,16 @@ from __future__ import annotations
 import itertools
 import re
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from taskorder.checks import Ints, is_text
+from taskorder.costs import megabytes
 from taskorder.datasets.dataset import MAX_DATASET_BYTES, Dataset, held_out
 from taskorder.datasets.table_files import holds_names
 from taskorder.tables.arrays import read_npz
@@ -52,18 +53,29 @@ def read_feature_arrays(path: Path) -> Dataset:
     if "inputs" not in arrays or "labels" not in arrays or ("test_inputs" in arrays) != ("test_labels" in arrays):
         got = ", ".join(held) or "no arrays"
         raise refusal(path, "hold inputs and labels, and both test_inputs and test_labels or neither", got, _SAVE)
-    inputs, labels = _checked_inputs(arrays["inputs"], path), _label_texts(arrays["labels"], path)
+    inputs, labels = _checked_inputs(arrays["inputs"], path), _array_labels(arrays["labels"], path)
     if "test_inputs" not in arrays:
         return _split(path, inputs, labels)
-    test_inputs, test_labels = _checked_inputs(arrays["test_inputs"], path), _label_texts(arrays["test_labels"], path)
-    names = sorted_classes(labels)
-    strange = sorted(set(test_labels) - set(names))
+    test_inputs, test_labels = _checked_inputs(arrays["test_inputs"], path), _array_labels(arrays["test_labels"], path)
+    names = sorted_classes(labels.texts)
+    strange = sorted(set(test_labels.texts) - set(names))
     if strange:
         raise refusal(
             path, "have test labels that are also in labels", repr(strange[0][:40]), "Name the classes alike."
         )
-    numbers, test_numbers = class_numbers(labels, names), class_numbers(test_labels, names)
-    return Dataset(printable(path.stem), inputs, numbers, test_inputs, test_numbers, names)
+    return Dataset(printable(path.stem), inputs, labels.numbers(names), test_inputs, test_labels.numbers(names), names)
+
+
+class _Labels(NamedTuple):
+    """The labels of rows, each text once: a list of them would take far more memory than the rows."""
+
+    texts: list[str]
+    places: Ints
+    """(n,) of each row, the place of its label in `texts`."""
+
+    def numbers(self, names: tuple[str, ...]) -> Ints:
+        """(n,) the place of each label among the names."""
+        return class_numbers(self.texts, names)[self.places]
 
 
 @dataclass
@@ -71,7 +83,9 @@ class _Rows:
     """Features one after another, and the label of each row."""
 
     values: array[float] = field(default_factory=lambda: array("f"))
-    labels: list[str] = field(default_factory=list)
+    texts: dict[str, int] = field(default_factory=dict)
+    """The different labels, numbered as they come."""
+    places: array[int] = field(default_factory=lambda: array("q"))
 
 
 def read_feature_table(path: Path) -> Dataset:
@@ -80,10 +94,11 @@ def read_feature_table(path: Path) -> Dataset:
     The first line may name the columns. Commas, semicolons or tabs separate the cells.
     """
     rows = _read_rows(path)
-    if not rows.labels:
+    if not rows.places:
         raise refusal(path, "have rows of features and a label", "none", "Write one row a line.")
-    inputs = np.frombuffer(rows.values, dtype=np.float32).reshape(len(rows.labels), -1)
-    return _split(path, _checked_inputs(inputs, path), _checked_labels(rows.labels, path))
+    inputs = np.frombuffer(rows.values, dtype=np.float32).reshape(len(rows.places), -1)
+    labels = _Labels(_checked_labels([*rows.texts], path), np.frombuffer(rows.places, dtype=np.int64))
+    return _split(path, _checked_inputs(inputs, path), labels)
 
 
 def _read_rows(path: Path) -> _Rows:
@@ -112,23 +127,23 @@ def _read_rows(path: Path) -> _Rows:
                 rule = "have numbers beside the label"
                 raise refusal(path, rule, f"{got} on line {line}", "Only the label may be text.")
             found.values.extend(numbers)
-            found.labels.append(label)
+            found.places.append(found.texts.setdefault(label, len(found.texts)))
             if 4 * len(found.values) > MAX_DATASET_BYTES:
-                rule = f"take at most {MAX_DATASET_BYTES / 2**20:.4g} MB"
+                rule = f"take at most {megabytes(MAX_DATASET_BYTES)}"
                 raise refusal(path, rule, f"more on line {line}", "Keep fewer rows.")
     return found
 
 
-def _split(path: Path, inputs: NDArray[Any], labels: list[str]) -> Dataset:
-    if len(inputs) != len(labels):
-        got = f"{len(labels)} labels for {len(inputs)} rows"
+def _split(path: Path, inputs: NDArray[Any], labels: _Labels) -> Dataset:
+    if len(inputs) != len(labels.places):
+        got = f"{len(labels.places)} labels for {len(inputs)} rows"
         raise refusal(path, "hold one label a row", got, "Save inputs and labels of the same rows.")
-    names = sorted_classes(labels)
-    numbers = class_numbers(labels, names)
+    names = sorted_classes(labels.texts)
+    numbers = labels.numbers(names)
     train, test = held_out(numbers)
     if not len(test):
         fix = "Give more rows, or test_inputs and test_labels in an NPZ."
-        raise refusal(path, "have two rows of a class, to test on one", f"{len(labels)} of {len(names)} classes", fix)
+        raise refusal(path, "have two rows of a class, to test on one", f"{len(numbers)} of {len(names)} classes", fix)
     return Dataset(printable(path.stem), inputs[train], numbers[train], inputs[test], numbers[test], names)
 
 
@@ -152,16 +167,19 @@ def _checked_inputs(values: NDArray[Any], path: Path) -> NDArray[Any]:
     return numbers
 
 
-def _label_texts(values: NDArray[Any], path: Path) -> list[str]:
+def _array_labels(values: NDArray[Any], path: Path) -> _Labels:
     if values.ndim != 1:
         raise refusal(path, "hold one label a row", f"labels with {values.ndim} axes", "One-hot labels: use argmax.")
-    if values.dtype.kind == "S":
-        return _checked_labels([bytes(value).decode("utf-8", "replace") for value in values], path)
     if values.dtype.kind == "U" and not is_text(values):
         raise refusal(path, "have printable labels", "characters that are none", "Save it again.")
     if values.dtype.kind == "b":
-        values = values.astype(np.int64)
-    return _checked_labels([str(value) for value in values.tolist()], path)
+        values = values.astype(np.uint8)
+    different, places = np.unique(values, return_inverse=True)
+    if values.dtype.kind == "S":
+        texts = [bytes(value).decode("utf-8", "replace") for value in different]
+    else:
+        texts = [str(value) for value in different.tolist()]
+    return _Labels(_checked_labels(texts, path), places.reshape(-1))
 
 
 def _checked_labels(labels: list[str], path: Path) -> list[str]:
@@ -179,7 +197,7 @@ def _checked_labels(labels: list[str], path: Path) -> list[str]:
     return [cleaned[label] for label in labels]
 
 
-def sorted_classes(labels: list[str]) -> tuple[str, ...]:
+def sorted_classes(labels: Iterable[str]) -> tuple[str, ...]:
     """The classes in sorted order, by value where all of them are integers.
 
     >>> sorted_classes(["20", "3", "20"]), sorted_classes(["no", "yes"])

@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskorder.checks import Ints
+from taskorder.costs import most_unpacked
 from taskorder.datasets.dataset import MAX_DATASET_BYTES, Dataset
 from taskorder.tables.arrays import MAX_DEFLATION
-from taskorder.tables.input_files import file_size, refusal, unreadable
+from taskorder.tables.input_files import file_size, refusal, unpacks_to_more, unreadable
 
 CLASS_NAMES = ("T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot")
 _CHUNK = 2**20
@@ -48,9 +49,9 @@ def read_idx(path: Path, num_axes: int) -> NDArray[np.uint8]:
             packed = plain.read(2) == b"\x1f\x8b"
             plain.seek(0)
             if not packed:
-                return _read(plain, path, num_axes, size)
+                return _read(plain, path, num_axes, size, size)
             with gzip.GzipFile(fileobj=plain) as stream:
-                return _read(stream, path, num_axes, size * MAX_DEFLATION)
+                return _read(stream, path, num_axes, size * MAX_DEFLATION, most_unpacked(size))
     except (gzip.BadGzipFile, zlib.error, EOFError) as problem:
         raise refusal(path, "be a whole gzip file", f"a damaged one: {problem}".rstrip(".")) from None
     except OSError as problem:
@@ -61,8 +62,8 @@ class _Stream(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
 
-def _read(stream: _Stream, path: Path, num_axes: int, most: int) -> NDArray[np.uint8]:
-    """The array, once its header is found to promise no more than the file can hold."""
+def _read(stream: _Stream, path: Path, num_axes: int, possible: int, most: int) -> NDArray[np.uint8]:
+    """The array, once its header is found to promise no more than the file can hold, and than `most`."""
     header = stream.read(4 + 4 * num_axes)
     expected = bytes((0, 0, 8, num_axes))
     if header[:4] != expected:
@@ -71,8 +72,10 @@ def _read(stream: _Stream, path: Path, num_axes: int, most: int) -> NDArray[np.u
         raise refusal(path, "be a whole IDX file", "one that ends in its header")
     shape = tuple(int.from_bytes(header[at : at + 4], "big") for at in range(4, len(header), 4))
     size = math.prod(shape)
-    if not 0 < size <= min(most, MAX_DATASET_BYTES):
+    if not 0 < size <= min(possible, MAX_DATASET_BYTES):
         raise refusal(path, "have a header that fits its size", f"one for {' x '.join(map(str, shape))} bytes")
+    if size > most:
+        raise unpacks_to_more(path, most)
     data = np.empty(size, dtype=np.uint8)  # takes memory only as it is filled
     filled = 0
     while chunk := stream.read(min(_CHUNK, size - filled)):

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskorder.checks import Ints
+from taskorder.costs import DISK_BLOCK, megabytes, most_unpacked
 from taskorder.datasets.dataset import MAX_DATASET_BYTES, Dataset, held_out
 from taskorder.tables.input_files import printable, refusal, unreadable
 
@@ -23,6 +24,8 @@ _FORMATS = ("PNG", "JPEG", "BMP", "WEBP")
 _GRAY = ("1", "L")
 _COLOR = ("RGB", "P")
 _MAX_PIXELS = 4096 * 4096
+_MAX_SCANS = 100
+"""Passes over a JPEG; each takes time for every pixel, however little it says. Programs write about ten."""
 _LAYOUT = "Lay images out as cat/1.png, or as train/cat/1.png and test/cat/2.png."
 
 
@@ -105,13 +108,13 @@ def _common_shape(paths: list[Path], folder: Path) -> tuple[tuple[int, int], int
     assert size is not None
     channels = 1 if gray else 3
     total = len(paths) * size[0] * size[1] * channels
+    got = f"{len(paths)} images of {size[0]} x {size[1]} pixels"
     if size[0] * size[1] > _MAX_PIXELS or total > MAX_DATASET_BYTES:
-        raise refusal(
-            folder,
-            f"take at most {MAX_DATASET_BYTES / 2**20:.4g} MB",
-            f"{len(paths)} images of {size[0]} x {size[1]} pixels",
-            "Make them smaller.",
-        )
+        raise refusal(folder, f"take at most {megabytes(MAX_DATASET_BYTES)}", got, "Make them smaller.")
+    most = most_unpacked(sum(max(path.stat().st_size, DISK_BLOCK) for path in paths))
+    if total > most:
+        fix = "Make them smaller, or save them as BMP, which is not packed."
+        raise refusal(folder, f"unpack to at most {megabytes(most)} for its size", got, fix)
     return size, channels
 
 
@@ -119,6 +122,8 @@ def _pixels(paths: list[Path], size: tuple[int, int], channels: int) -> NDArray[
     images = np.empty((len(paths), size[1], size[0], channels), dtype=np.uint8)
     for row, path in enumerate(paths):
         with _open(path) as image:
+            if image.format != "PNG" and path.read_bytes().count(b"\xff\xda") > _MAX_SCANS:
+                raise refusal(path, f"have at most {_MAX_SCANS} scans", "more", "Save it again.")
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")

@@ -90,17 +90,22 @@ def places(table: TableFile, roles: Roles, first: str) -> dict[str, int]:
             here = _few(table.columns) or f"{table.width} without names on the first line"
             there = _few(roles.columns) if roles.named else f"{len(roles.columns)} without names"
             raise refusal(table.path, f"have the columns of {first} ({there})", here, "Name them alike.")
-        return {name: place for place, name in enumerate(roles.columns)}
+        return _place_of(roles.columns)
     needed = [name for name in (*roles.text, *roles.features, roles.label, roles.task) if name is not None]
-    missing = next((name for name in needed if name not in table.columns), None)
+    place_of, known = _place_of(table.columns), set(roles.columns)
+    missing = next((name for name in needed if name not in place_of), None)
     if missing is not None:
         fix = f"Rename it.{did_you_mean(missing, table.columns)}"
         raise refusal(table.path, f"have the column {missing!r} of {first}", _few(table.columns), fix)
-    extra = next((name for name in table.columns if name not in roles.columns), None)
+    extra = next((name for name in table.columns if name not in known), None)
     if extra is not None and not roles.text:
         rule = f"have only the columns of {first} ({_few(roles.columns)})"
         raise refusal(table.path, rule, f"{extra!r} too", "Drop it, or add it to all.")
-    return {name: table.columns.index(name) for name in needed}
+    return {name: place_of[name] for name in needed}
+
+
+def _place_of(columns: Sequence[str]) -> dict[str, int]:
+    return {name: place for place, name in enumerate(columns)}
 
 
 def _assigned(names: tuple[str, ...], wanted: Wanted, *, named: bool) -> Roles:
@@ -117,7 +122,8 @@ def _assigned(names: tuple[str, ...], wanted: Wanted, *, named: bool) -> Roles:
 
 def _check_label(table: TableFile, roles: Roles, wanted: Wanted, head: Sequence[tuple[int, list[Any]]]) -> None:
     """Refuse a label with another value on nearly every row: the number of a ticket, a date, a text."""
-    values = [str(cells[roles.columns.index(roles.label)]) for _, cells in head]
+    label_place = roles.columns.index(roles.label)
+    values = [str(cells[label_place]) for _, cells in head]
     numbers = all(is_number(value, table.separator) for value in set(values))
     different, most = len(set(values)), (len(head) // 10 if numbers else len(head) // 2)
     if wanted.target is not None or different <= max(20, most) or (numbers and has_fractions(values)):
@@ -148,8 +154,9 @@ def _check_numbers(table: TableFile, roles: Roles, head: Sequence[tuple[int, lis
     """Refuse features that are text, with what to do about them."""
     texts: list[tuple[str, int, str]] = []
     categories: list[tuple[str, int, str]] = []
+    place_of = _place_of(roles.columns)
     for name in roles.features:
-        place = roles.columns.index(name)
+        place = place_of[name]
         cells = [(number, str(cells[place])) for number, cells in head if str(cells[place])]
         odd = next(((number, cell) for number, cell in cells if not is_number(cell, table.separator)), None)
         if odd is not None:

@@ -6,7 +6,6 @@ to train on become tasks; the others are left for the real run.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -16,16 +15,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskorder.arguments import BadArgument, did_you_mean
-from taskorder.checks import Ints
+from taskorder.checks import MAX_TASKS, Ints
+from taskorder.costs import megabytes
 from taskorder.datasets import load
+from taskorder.datasets.dataset import MAX_DATASET_BYTES
 from taskorder.datasets.features import class_numbers, sorted_classes
 from taskorder.datasets.roles import REGRESSION, Roles, Wanted
 from taskorder.datasets.sources import SOURCES
 from taskorder.datasets.table_files import is_table_file, table_name, tables_in
 from taskorder.datasets.task_tables import Examples, class_names, numbers_to_predict, read_task_tables, target_of
+from taskorder.parsing import toml_values
 from taskorder.task import Task, align, share_labels
 
 KEYS = ("tasks", "column", "classes_per_task")
+MAX_SPEC_BYTES = 2**20
 
 
 @dataclass(frozen=True)
@@ -73,10 +76,11 @@ class _Whole(NamedTuple):
 def read_task_spec(path: str | Path) -> TaskSpec:
     """The spec in a TOML file: a table [tasks] of lists of classes, or column = "...", or classes_per_task = N."""
     try:
-        values = tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
+        with open(path, "rb") as file:
+            values = toml_values(file.read(MAX_SPEC_BYTES + 1), MAX_SPEC_BYTES)
     except OSError as problem:
         raise ValueError(f"`{path}` must be a readable TOML file, got: {problem.strerror}.") from None
-    except (ValueError, RecursionError) as problem:
+    except ValueError as problem:
         raise ValueError(f"`{path}` must be a TOML file, got: {problem}.") from None
     strange = [key for key in values if key not in KEYS]
     if strange or len(values) != 1:
@@ -210,40 +214,62 @@ def _left_out(groups: Sequence[Sequence[int]], names: Sequence[str], spec: TaskS
 
 def _by_classes(data: _Whole, spec: TaskSpec) -> tuple[list[Task], list[tuple[int, ...]], tuple[str, ...]]:
     """The tasks, the ids of the classes of each, and the names of all classes."""
-    groups, num_classes = spec.tasks, len(data.class_names)
-    if not groups:
-        size = spec.classes_per_task
-        if size < 2 or num_classes < 2 * size:
-            raise BadArgument(
-                f"`classes_per_task` must give at least two tasks of two classes, got {size} of {num_classes} "
-                "classes. List the ",
-                "tasks",
-                ", or name the ",
-                "column",
-                " that tells them apart.",
-            )
-        cut = [data.class_names[begin : begin + size] for begin in range(0, num_classes - size + 1, size)]
-        groups = {"-".join(group): group for group in cut}
-    tasks, ids = [], []
+    groups = spec.tasks or _equal_groups(data.class_names, spec.classes_per_task)
+    number_of = {class_name: number for number, class_name in enumerate(data.class_names)}
+    # the rows of each class, so that they are looked for once and not for each task
+    ends = np.cumsum(np.bincount(data.labels, minlength=len(number_of)))
+    by_class = np.split(np.argsort(data.labels, kind="stable"), ends[:-1])
+    tasks: list[Task] = []
+    ids, num_bytes = [], 0
     for name, group in groups.items():
         if len(set(group)) < max(2, len(group)):
             got = ", ".join(map(repr, group)) or "none"
             raise BadArgument(f"`tasks` must give task {name!r} two different classes or more, got {got}.")
         for class_name in group:
-            if class_name not in data.class_names:
+            if class_name not in number_of:
                 known = ", ".join(data.class_names[:12])
                 raise BadArgument(
                     f"`tasks` must list classes of {data.name} ({known}), got {class_name!r} in task {name!r}."
                     f"{did_you_mean(class_name, data.class_names)}"
                 )
-        class_ids = [data.class_names.index(class_name) for class_name in group]
-        rows = np.flatnonzero(np.isin(data.labels, class_ids))
-        labels: list[Any] = [data.class_names[label] for label in data.labels[rows]]
-        if spec.by_position:
-            labels = [group.index(label) for label in labels]
+        class_ids = [number_of[class_name] for class_name in group]
+        rows = np.sort(np.concatenate([by_class[number] for number in class_ids]))
+        num_bytes += len(rows) * _row_bytes(data.inputs)
+        if num_bytes > MAX_DATASET_BYTES or len(tasks) == MAX_TASKS:
+            got = f"more with task {name!r}"
+            raise BadArgument(
+                f"`tasks` must be at most {MAX_TASKS} of {megabytes(MAX_DATASET_BYTES)} in all, got {got}."
+            )
+        named = range(len(group)) if spec.by_position else group
+        label_of = dict(zip(class_ids, named, strict=True))
+        labels: list[Any] = [label_of[number] for number in data.labels[rows].tolist()]
         tasks.append(Task(name, _taken(data.inputs, rows), labels))
         ids.append(tuple(class_ids))
     return tasks, ids, data.class_names
+
+
+def _equal_groups(class_names: tuple[str, ...], size: int) -> dict[str, tuple[str, ...]]:
+    """So many classes each, as they come."""
+    num_classes = len(class_names)
+    if size < 2 or num_classes < 2 * size:
+        raise BadArgument(
+            f"`classes_per_task` must give at least two tasks of two classes, got {size} of {num_classes} classes. "
+            "List the ",
+            "tasks",
+            ", or name the ",
+            "column",
+            " that tells them apart.",
+        )
+    if num_classes // size > MAX_TASKS:
+        got = f"{num_classes // size} of {num_classes} classes"
+        raise BadArgument(f"`classes_per_task` must give at most {MAX_TASKS} tasks, got {got}. Is the label a class?")
+    cut = [class_names[begin : begin + size] for begin in range(0, num_classes - size + 1, size)]
+    return {"-".join(group): group for group in cut}
+
+
+def _row_bytes(inputs: Any) -> int:
+    """What one more copy of a row takes; texts are not copied."""
+    return int(inputs[:1].nbytes) if isinstance(inputs, np.ndarray) else 8
 
 
 def _taken(inputs: Any, rows: Ints) -> Any:

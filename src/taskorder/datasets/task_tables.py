@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,12 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskorder.arguments import BadArgument
+from taskorder.checks import MAX_TASKS
+from taskorder.costs import megabytes, most_unpacked
 from taskorder.datasets.dataset import MAX_DATASET_BYTES
 from taskorder.datasets.roles import CLASSES, REGRESSION, Roles, Wanted, has_fractions, places, roles_of
 from taskorder.datasets.table_files import TableFile, open_table, table_name
 from taskorder.tables.input_files import printable, refusal
 from taskorder.tables.separated import is_number, to_numbers
 
+LABEL_BYTES = 16
+"""Memory that a label takes at least."""
+MOST_ALIKE = 10_000
 WHOLE_NUMBER = re.compile(r"[+-]?\d+")
 
 
@@ -104,6 +110,8 @@ def _add_rows(tasks: dict[str, Examples], table: TableFile, roles: Roles, place_
     label_place = place_of[roles.label]
     task_place = None if roles.task is None else place_of[roles.task]
     name, path, size, count = table_name(table.path), table.path, 0, 0
+    most = min(MAX_DATASET_BYTES, most_unpacked(path.stat().st_size))
+    alike: dict[str, str] = {}
     for number, cells in table.rows:
         count += 1
         where = f"on {table.unit} {number}"
@@ -116,6 +124,9 @@ def _add_rows(tasks: dict[str, Examples], table: TableFile, roles: Roles, place_
                 rule = f"name a task in column {roles.task!r} of each row"
                 raise refusal(path, rule, f"none {where}", "Fill or drop the row.")
         if name not in tasks:
+            if len(tasks) >= MAX_TASKS:
+                got = f"more {where}" if task_place is None else f"more in column {roles.task!r} {where}"
+                raise refusal(path, f"have at most {MAX_TASKS} tasks", got, "Name another column of tasks.")
             tasks[name] = Examples(printable(path), len(number_places))
         examples = tasks[name]
         if text_places:
@@ -125,17 +136,25 @@ def _add_rows(tasks: dict[str, Examples], table: TableFile, roles: Roles, place_
             values = _numbers([cells[place] for place in number_places], table, roles, where)
             examples.numbers.extend(values)
             size += 4 * len(values)
+        if isinstance(label, str) and len(alike) < MOST_ALIKE:  # one object for all of a class
+            label = alike.setdefault(label, label)
         examples.labels.append(label)
-        if size > MAX_DATASET_BYTES:
-            raise refusal(path, f"take at most {MAX_DATASET_BYTES / 2**20:.4g} MB", f"more {where}", "Keep fewer rows.")
+        size += LABEL_BYTES
+        if size > most:
+            fix = "Keep fewer rows or columns, or unpack it first if it is packed."
+            raise refusal(path, f"take at most {megabytes(most)}", f"more {where}", fix)
     if not count:
         raise refusal(path, "have rows of features and a label", "none", "Write one row a line.")
 
 
 def _numbers(cells: list[Any], table: TableFile, roles: Roles, where: str) -> list[float]:
-    values = to_numbers(cells, table.separator) if all(isinstance(cell, str) for cell in cells) else None
+    kinds = set(map(type, cells))
+    values = to_numbers(cells, table.separator) if kinds == {str} else None
     if values is not None:
         return values
+    if kinds <= {float, int}:
+        with suppress(OverflowError):
+            return list(map(float, cells))
     texts = list(map(str, cells))
     values = to_numbers(texts, table.separator)
     if values is not None:

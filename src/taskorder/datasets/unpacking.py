@@ -14,22 +14,32 @@ from pathlib import Path, PurePosixPath
 from taskorder.datasets.download import no_room
 from taskorder.tables.input_files import refusal
 
+_HEADER = 2**20
+_MOST_MEMBERS = 10_000
+
 
 class _Limited:
     """A stream that refuses to give more than it was allowed to, however well it was packed."""
 
     def __init__(self, stream: gzip.GzipFile, max_bytes: int, path: Path) -> None:
         self._stream = stream
-        self._left = max_bytes
+        self._left = self._before_header = max_bytes
         self._rule = f"unpack to at most {max_bytes} bytes"
         self._path = path
 
     def read(self, size: int) -> bytes:
         data = self._stream.read(size)
         self._left -= len(data)
+        self._before_header -= len(data)
         if self._left < 0:
             raise refusal(self._path, self._rule, "more", "Remove it.")
+        if self._before_header < 0:
+            raise refusal(self._path, f"describe each file in at most {_HEADER} bytes", "more", "Remove it.")
         return data
+
+    def expect_header(self, after: int) -> None:
+        """The next header must come after so many bytes: a name of gigabytes would be read into memory."""
+        self._before_header = after + _HEADER
 
 
 def unpack(archive: Path, target: Path, names: Sequence[str], max_bytes: int) -> None:
@@ -62,8 +72,12 @@ def _unpack(archive: Path, fresh: Path, names: Sequence[str], max_bytes: int) ->
     targets = {f"{fresh.name}/{name}": fresh / name for name in names}
     with gzip.open(archive, "rb") as packed:
         limited = _Limited(packed, max_bytes, archive)
+        limited.expect_header(0)
         with tarfile.open(fileobj=limited, mode="r|") as members:  # type: ignore[call-overload]  # needs only read
-            for member in members:
+            for number, member in enumerate(members):
+                if number >= _MOST_MEMBERS:
+                    raise refusal(archive, f"hold at most {_MOST_MEMBERS} files", "more", "Remove it.")
+                limited.expect_header(member.size)
                 path = _harmless(member, archive)
                 if not member.isreg() or path not in targets:
                     continue

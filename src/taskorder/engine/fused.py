@@ -20,8 +20,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array, lax
 
+from taskorder.engine.losses import cross_entropy
 from taskorder.engine.nets import Net, Params, Step, general_cnn
-from taskorder.engine.train import Recipe, State, adam, corrections, cross_entropy, gradient_step, start
+from taskorder.engine.train import Batch, Recipe, State, adam, corrections, gradient_step, start
 
 logger = logging.getLogger(__name__)
 FIRST_UNKNOWN_JAX = (0, 13)
@@ -55,10 +56,15 @@ def faster_step(
 
     def step(recipe: Recipe, state: State, inputs: Array, labels: Array) -> State:
         if batch_misfit(inputs, len(channels)):
-            return gradient_step(net.apply, recipe, state, inputs, labels)
+            return gradient_step(net, recipe, state, Batch(inputs, labels))
         return kernel_step(recipe, state, inputs, labels)
 
     return step
+
+
+def general_step(net: Net) -> Step:
+    """Training by gradients, with the arguments of a net's own step."""
+    return lambda recipe, state, inputs, labels: gradient_step(net, recipe, state, Batch(inputs, labels))
 
 
 def why_not_fused(input_shape: tuple[int, ...], channels: tuple[int, ...], hidden: int) -> str:
@@ -124,8 +130,8 @@ def kernel_step(recipe: Recipe, state: State, inputs: Array, labels: Array) -> S
         decay_mean=recipe.decay_mean, decay_square=recipe.decay_square, epsilon=recipe.epsilon,
     )  # fmt: skip
     (gradient["convs"],) = back(dh)
-    rest = adam(recipe, State(params, mean, square, state.steps), gradient)
-    return State(_join(rest.params, w), _join(rest.mean, m), _join(rest.square, v), rest.steps)
+    rest = adam(recipe, State(params, mean, square, state.steps, state.memory), gradient)
+    return State(_join(rest.params, w), _join(rest.mean, m), _join(rest.square, v), rest.steps, rest.memory)
 
 
 def _split(tree: Params) -> tuple[Params, Array]:
@@ -149,7 +155,7 @@ def kernels_are_faster(input_shape: tuple[int, ...], num_outputs: int, channels:
         net = general_cnn(input_shape, num_outputs, channels, hidden)
         try:
             kernels = seconds_of(kernel_step, net, input_shape)
-            return kernels < seconds_of(partial(gradient_step, net.apply), net, input_shape)
+            return kernels < seconds_of(general_step(net), net, input_shape)
         except Exception as failure:
             problem = f"the first measurement failed ({type(failure).__name__}: {' '.join(str(failure).split())[:200]})"
     logger.warning("GPU kernels are not used, training takes the general form: %s.", problem)

@@ -7,7 +7,7 @@ A network may also bring its own training step for many at once, where the gener
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from taskorder.engine.losses import CrossEntropy, Loss
 from taskorder.engine.ops import CONV_FORMS, average_pool, conv_form, dense
 
 if TYPE_CHECKING:
@@ -36,12 +37,22 @@ class Net:
     apply: Callable[[Params, Array], Array]
     """From parameters and (batch, ...) inputs to (batch, outputs) logits."""
     step: Step | None = None
-    """Trains all networks at once, in place of the gradient of `apply` and Adam, and means the same."""
+    """Trains all networks at once, in place of the gradient of `apply` and Adam, and means the same. It is taken for
+    cross-entropy where all outputs compete and the strategy adds nothing to the loss."""
+    loss: Loss = CrossEntropy()  # noqa: RUF009 (frozen)
+    """What it is trained for and tested by."""
     again: Callable[[], Net] | None = field(default=None, compare=False, repr=False)
     """Makes it anew: what is pickled in its place, for where it arrives another form may be the fastest."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (self.again, ()) if self.again else (Net, (self.init, self.apply, self.step))
+        if self.again:
+            return _made_again, (self.again, self.loss)
+        return Net, (self.init, self.apply, self.step, self.loss)
+
+
+def _made_again(again: Callable[[], Net], loss: Loss) -> Net:
+    """The net that was pickled."""
+    return replace(again(), loss=loss)
 
 
 def mlp(input_shape: Sequence[int], num_outputs: int, hidden: Sequence[int] = (128, 64)) -> Net:

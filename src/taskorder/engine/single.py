@@ -19,7 +19,7 @@ from jax import Array, lax
 from taskorder.checks import Floats
 from taskorder.engine.evaluate import evaluate
 from taskorder.engine.nets import Net, Params
-from taskorder.engine.train import Pool, State, as_floats, cross_entropy
+from taskorder.engine.train import Pool, State
 from taskorder.engine.tree import Branch, Curriculum, tasks_of, walk
 
 CURVATURE = "curvature"
@@ -91,8 +91,9 @@ def mean_gradient(net: Net, params: Params, pool: Pool, task: Array, size: int) 
     def chunk_loss(params: Params, begin: Array) -> Array:
         places = begin + jnp.arange(size)
         within = jnp.minimum(places, n - 1)
-        x = as_floats(pool.inputs[pool.rows[task, within]])
-        losses = cross_entropy(net.apply(params, x), pool.labels[task, within])
+        x = pool.inputs[pool.rows[task, within]]
+        allowed = None if pool.allowed is None else pool.allowed[task, None]
+        losses = net.loss.losses(net.apply(params, net.loss.read(x)), x, pool.labels[task, within], allowed)
         return (losses * (places < pool.counts[task])).sum()
 
     def add(total: Any, begin: Array) -> tuple[Any, None]:

@@ -9,19 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from numpy.typing import NDArray
 
 from taskorder.arguments import BadArgument
 from taskorder.checks import Floats, Ints
-from taskorder.engine.evaluate import evaluate
+from taskorder.engine.evaluate import evaluate, evaluate_seen
+from taskorder.engine.heads import used_outputs
+from taskorder.engine.joint import check_joint, mixed_pool
 from taskorder.engine.nets import Net
-from taskorder.engine.train import Pool, Recipe, State, start, train_task
+from taskorder.engine.past import Lookback, Past, check_strategy, first_memory
+from taskorder.engine.train import Pool, Recipe, State, remembered, start, train_task
 from taskorder.prefixes import Prefix, PrefixTree
+from taskorder.strategies import BY_CLASS, SHARED
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,9 @@ class Outcome(NamedTuple):
     loss: Floats
     chance: Floats
     """The loss to expect with shuffled labels."""
+    accuracy_seen: Floats
+    """The accuracy where only classes of the tasks learned so far compete: of use where a head has all classes, else
+    the same as `accuracy`."""
 
 
 @dataclass
@@ -81,6 +89,10 @@ class _Walk:
     report: Callable[[Work], object] | None
     counts: Ints
     trees: list[PrefixTree]
+    lookback: Lookback | None
+    """None without a strategy."""
+    mixed: Pool | None
+    """In joint training, the tasks of each curriculum as one."""
 
 
 def train_orders(
@@ -90,25 +102,32 @@ def train_orders(
     curricula: Sequence[Curriculum],
     *,
     recipe: Recipe = Recipe(),  # noqa: B008 (frozen)
+    head: str = SHARED,
+    joint: bool = False,
     max_networks: int = 512,
     work: Work | None = None,
     report: Callable[[Work], object] | None = None,
 ) -> tuple[list[Outcome], Work]:
     """Test accuracy and loss of every task after every visit of every order, for each curriculum, and the work it took.
 
+    head: that of the pools (engine/heads.py); with `class`, accuracies among the classes seen so far are measured, too.
+    joint: whether all tasks are mixed (engine/joint.py); orders then only say after how many steps networks are tested.
     max_networks: networks in training at the same time; memory holds about three times their states.
     """
     scores: dict[Branch, Outcome] = {}
+    used = label_outputs(net, train) if head == BY_CLASS else None
 
     def score(branches: Sequence[Branch], state: State) -> None:
-        tables = [
-            np.asarray(table) for table in evaluate(net, state.params, test, tasks_of(curricula, branches, state))
-        ]
+        # in joint training all classes have been seen after the first step
+        seen = [branch._replace(prefix=tuple(range(len(curricula[branch.curriculum].tasks)))) if joint and branch.prefix
+                else branch for branch in branches]  # fmt: skip
+        tables = tested(net, state, test, curricula, seen, used)
         for row, branch in enumerate(branches):
             scores[branch] = Outcome(*(table[row] for table in tables))
 
     work = work or Work()
-    walk(net, train, curricula, score, recipe=recipe, max_networks=max_networks, work=work, report=report)
+    options: dict[str, Any] = {"max_networks": max_networks, "work": work, "report": report}
+    walk(net, train, curricula, score, recipe=recipe, joint=joint, **options)
     return [_outcome(scores, number, curriculum.orders) for number, curriculum in enumerate(curricula)], work
 
 
@@ -119,20 +138,36 @@ def walk(
     visit: Visit,
     *,
     recipe: Recipe = Recipe(),  # noqa: B008 (frozen)
+    joint: bool = False,
     max_networks: int = 512,
     work: Work | None = None,
     report: Callable[[Work], object] | None = None,
 ) -> None:
     """Train every distinct prefix of the orders once, and show it to `visit`; the empty ones come first."""
     counts, trees = np.asarray(train.counts), [PrefixTree(curriculum.orders) for curriculum in curricula]
-    run = _Walk(net, train, curricula, visit, recipe, max_networks, work or Work(), report, counts, trees)
+    lookback, mixed = lookback_of(net, recipe, train, curricula), None
+    if joint:
+        check_joint(recipe)
+        mixed = mixed_pool(train, [curriculum.tasks for curriculum in curricula])
+    run = _Walk(
+        net, train, curricula, visit, recipe, max_networks, work or Work(), report, counts, trees, lookback, mixed
+    )
     roots = [Branch(number, ()) for number in range(len(curricula))]
     for begin in range(0, len(roots), max_networks):
         branches = roots[begin : begin + max_networks]
         keys = jnp.stack([jax.random.key(curricula[branch.curriculum].seed) for branch in branches])
         state = start(net, keys)
+        state = state._replace(memory=first_memory(recipe.strategy, state.params))
         visit(branches, state)
         _grow(run, branches, state)
+
+
+def lookback_of(net: Net, recipe: Recipe, pool: Pool, curricula: Sequence[Curriculum]) -> Lookback | None:
+    """What makes the past of networks; None without a strategy, an error where it means nothing for the network."""
+    if recipe.strategy is None:
+        return None
+    check_strategy(net, recipe.strategy)
+    return Lookback(recipe, pool, [curriculum.tasks for curriculum in curricula], label_outputs(net, pool))
 
 
 def tasks_of(curricula: Sequence[Curriculum], branches: Sequence[Branch], state: State) -> Array:
@@ -141,22 +176,60 @@ def tasks_of(curricula: Sequence[Curriculum], branches: Sequence[Branch], state:
     return jnp.asarray(tasks + tasks[-1:] * (len(state.steps) - len(tasks)))
 
 
+def label_outputs(net: Net, pool: Pool) -> NDArray[np.bool_]:
+    """(T, outputs) the outputs that the labels of each task have."""
+    params = jax.eval_shape(net.init, jax.random.key(0))
+    inputs = net.loss.read(jnp.zeros((1, *pool.inputs.shape[1:]), pool.inputs.dtype))
+    width = jax.eval_shape(net.apply, params, inputs).shape[-1]
+    if not net.loss.classes:
+        return np.ones((len(pool.counts), width), bool)
+    return used_outputs(np.asarray(pool.labels), np.asarray(pool.counts), width)
+
+
+def tested(
+    net: Net,
+    state: State,
+    test: Pool,
+    curricula: Sequence[Curriculum],
+    branches: Sequence[Branch],
+    used: NDArray[np.bool_] | None,
+) -> Outcome:
+    """How the networks of some branches do their P tasks, (N, P) of each.
+
+    used: (T, outputs) the outputs of each task, where accuracies among those seen so far differ from others.
+    """
+    tasks = tasks_of(curricula, branches, state)
+    if used is None:
+        accuracy, loss, chance = map(np.asarray, evaluate(net, state.params, test, tasks))
+        return Outcome(accuracy, loss, chance, accuracy)
+    seen = [
+        used[[curricula[branch.curriculum].tasks[position] for position in branch.prefix]].any(axis=0)
+        for branch in branches
+    ]
+    seen += seen[-1:] * (len(tasks) - len(seen))
+    compete = np.stack(seen)
+    scores, among_seen = evaluate_seen(net, state.params, test, tasks, jnp.asarray(compete))
+    # nothing is right before training: no output competes
+    right = np.asarray(among_seen) * np.any(compete, axis=1, keepdims=True)
+    return Outcome(np.asarray(scores.accuracy), np.asarray(scores.loss), np.asarray(scores.chance), right)
+
+
 def _grow(run: _Walk, branches: list[Branch], state: State) -> None:
     """Train every prefix that is one visit longer than one of `branches`, whose networks are in `state`."""
     parents: dict[Branch, int] = {}
-    by_steps: dict[int, list[Branch]] = {}
+    by_steps: dict[tuple[int, int], list[Branch]] = {}
     for row, branch in enumerate(branches):
         for prefix in run.trees[branch.curriculum].children[branch.prefix]:
             child = Branch(branch.curriculum, prefix)
             parents[child] = row
-            by_steps.setdefault(_num_steps(run, child), []).append(child)
-    for num_steps, group in by_steps.items():
+            by_steps.setdefault(_steps_of(run, child), []).append(child)
+    for steps, group in by_steps.items():
         begin = 0
         while begin < len(group):
             part = group[begin : begin + run.max_networks]
             try:
                 rows = _padded([parents[child] for child in part], run.max_networks)
-                grown = _trained(run, part, state.take(jnp.asarray(rows)), num_steps)
+                grown = _trained(run, part, state.take(jnp.asarray(rows)), *steps)
                 run.visit(part, grown)
             except jax.errors.JaxRuntimeError as problem:
                 if "RESOURCE_EXHAUSTED" not in str(problem) or run.max_networks == 1:
@@ -166,21 +239,25 @@ def _grow(run: _Walk, branches: list[Branch], state: State) -> None:
                 continue
             begin += len(part)
             run.work.trainings += len(part)
-            run.work.network_steps += len(part) * num_steps * run.recipe.epochs
+            run.work.network_steps += len(part) * steps[0] * run.recipe.epochs
             if run.report is not None:
                 run.report(run.work)
             _grow(run, part, grown)
 
 
-def _num_steps(run: _Walk, branch: Branch) -> int:
-    count = int(run.counts[run.curricula[branch.curriculum].tasks[branch.prefix[-1]]])
-    if count < run.recipe.batch_size:
-        raise BadArgument(f"`batch_size` must be at most the {count} examples of the smallest task.")
-    return count // run.recipe.batch_size
+def _steps_of(run: _Walk, branch: Branch) -> tuple[int, int]:
+    """The steps of an epoch of the last task and, in joint training, of the tasks before."""
+    counts = [int(run.counts[run.curricula[branch.curriculum].tasks[position]]) for position in branch.prefix]
+    if counts[-1] < run.recipe.batch_size:
+        raise BadArgument(f"`batch_size` must be at most the {counts[-1]} examples of the smallest task.")
+    *before, last = (count // run.recipe.batch_size for count in counts)
+    return last, 0 if run.mixed is None else sum(before)
 
 
-def _trained(run: _Walk, branches: list[Branch], state: State, num_steps: int) -> State:
+def _trained(run: _Walk, branches: list[Branch], state: State, num_steps: int, begin: int = 0) -> State:
     """The networks after their last task."""
+    if run.mixed is not None:
+        return _jointly(run, run.mixed, branches, state, num_steps, begin)
     streams: dict[tuple[int, int, int], int] = {}
     chosen = []
     for branch in branches:
@@ -190,11 +267,40 @@ def _trained(run: _Walk, branches: list[Branch], state: State, num_steps: int) -
         chosen.append(streams.setdefault(key, len(streams)))
     table = list(streams)
     table += table[-1:] * (bucket(len(table)) - len(table))
-    keys = jnp.stack([jax.random.fold_in(jax.random.key(seed), 1 + position) for seed, position, _ in table])
+    keys = jnp.stack([stream_key(seed, position) for seed, position, _ in table])
     tasks = jnp.asarray([task for _, _, task in table])
-    rows = jnp.asarray(_padded(chosen, run.max_networks))
-    trained: State = train_task(run.net, run.recipe, state, run.train, rows, keys, tasks, jnp.asarray(num_steps))
+    rows, number = jnp.asarray(_padded(chosen, run.max_networks)), jnp.asarray(num_steps)
+    past = _past(run, branches, len(rows))
+    trained: State = train_task(run.net, run.recipe, state, run.train, rows, keys, tasks, number, past)
+    if any(run.trees[branch.curriculum].children[branch.prefix] for branch in branches):
+        return remembered(run.net, run.recipe, trained, run.train, rows, keys, tasks)
     return trained
+
+
+def _jointly(run: _Walk, mixed: Pool, branches: list[Branch], state: State, num_steps: int, begin: int) -> State:
+    """The networks after so many more steps on all tasks of their curriculum."""
+    numbers = _padded([branch.curriculum for branch in branches], run.max_networks)
+    keys = jnp.stack([stream_key(run.curricula[number].seed * 1000, -1) for number in numbers])
+    rows, steps, first = jnp.arange(len(numbers)), jnp.asarray(num_steps), jnp.asarray(begin)
+    tasks = jnp.asarray(numbers)
+    trained: State = train_task(run.net, run.recipe, state, mixed, rows, keys, tasks, steps, begin=first)
+    return trained
+
+
+def stream_key(seed: int, position: int) -> Array:
+    """The random key of the examples of a task; `seed` is a thousand times that of the curriculum, plus the visit."""
+    return jax.random.fold_in(jax.random.key(seed), 1 + position)
+
+
+def _past(run: _Walk, branches: Sequence[Branch], count: int) -> Past | None:
+    """What the strategy knows of the tasks before the last one of each branch; None before the first task."""
+    if run.lookback is None or len(branches[0].prefix) == 1:
+        return None
+    learned = [
+        (run.curricula[branch.curriculum].tasks, run.curricula[branch.curriculum].seed, branch.prefix[:-1])
+        for branch in branches
+    ]
+    return run.lookback.of(learned + learned[-1:] * (count - len(learned)))
 
 
 def _outcome(scores: Mapping[Branch, Outcome], number: int, orders: Sequence[Prefix]) -> Outcome:

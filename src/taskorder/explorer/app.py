@@ -102,7 +102,7 @@ def create_app(
 
     async def table(request: Request) -> Response:
         name = (request.query_params.get("name") or "the table").replace("\\", "/").rpartition("/")[2][:80]
-        return JSONResponse(await _beside(request, plans.table_payload, await _body(request), name))
+        return JSONResponse(await _read(request, plans.table_payload, await _body(request), name))
 
     async def solve(request: Request) -> Response:
         body = await _object(request)
@@ -130,7 +130,7 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        app.state.threads = CapacityLimiter(THREADS)
+        app.state.threads, app.state.reader = CapacityLimiter(THREADS), CapacityLimiter(1)
         yield
         await to_thread.run_sync(searches.join)
 
@@ -221,8 +221,21 @@ async def _beside(request: Request, work: Callable[..., Value], *args: Any) -> V
     return await to_thread.run_sync(work, *args, limiter=request.app.state.threads)
 
 
+async def _read(request: Request, read: Callable[..., Value], *args: Any) -> Value:
+    """Read what was sent in a thread, one request at a time: parsers of JSON let nothing else run, and cannot be
+    stopped. When the server ends, those that wait are not begun."""
+    searches = request.app.state.searches
+
+    def work() -> Value:
+        if searches.closing:
+            raise ValueError("The explorer has ended.")
+        return read(*args)
+
+    return await to_thread.run_sync(work, limiter=request.app.state.reader)
+
+
 async def _object(request: Request) -> plans.Payload:
-    return await _beside(request, plans.parse, await _body(request))
+    return await _read(request, plans.parse, await _body(request))
 
 
 async def _lines(events: AsyncIterator[dict[str, Any]]) -> AsyncIterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 from contextlib import suppress
 from typing import Any
 
@@ -15,6 +14,7 @@ from taskorder.ordering.clock import Watch
 from taskorder.ordering.plans import make_plan
 from taskorder.ordering.solve import RULES, RULES_WITHOUT_WEIGHTS, solve
 from taskorder.ordering.solver_input import checked_table, solver_input
+from taskorder.parsing import json_values
 from taskorder.records import Plan
 from taskorder.tables.reading import demo_similarity, read_similarity
 from taskorder.theory.graphs import chain, leaves, ring, tree
@@ -59,17 +59,21 @@ def example_payload(kind: str, num_tasks: int, a: float) -> Payload:
 def matrix_payload(similarity: Floats, names: tuple[str, ...] | None, source: str) -> Payload:
     """The table as given, the correlation matrix that errors are computed on (null where equal), and its names."""
     _few_enough(len(similarity), source)
-    kind = kind_of(similarity)
-    table = checked_table(similarity)
-    moved = table.repair is not None and kind == SIMILARITY
-    return {
+    solver_input(similarity)  # refuses what no rule can read
+    payload: Payload = {
         "source": source,
         "names": checks.task_names(names, len(similarity)),
-        "kind": kind,
-        "given": table.similarity.tolist() if kind == SIMILARITY and not moved else similarity.tolist(),
-        "repaired": table.similarity.tolist() if moved else None,
-        "note": table.notes[0] if moved else None,
+        "kind": kind_of(similarity),
+        "given": similarity.tolist(),
+        "repaired": None,
+        "note": None,
     }
+    if payload["kind"] != SIMILARITY:
+        return payload
+    table = checked_table(similarity)
+    if table.repair is None:
+        return {**payload, "given": table.similarity.tolist()}
+    return {**payload, "repaired": table.similarity.tolist(), "note": table.notes[0]}
 
 
 def plan_by_rule(body: Payload, watch: Watch | None = None) -> Plan:
@@ -154,8 +158,8 @@ def parse(data: bytes) -> Payload:
     if len(data) > MAX_REQUEST_BYTES:
         raise ValueError(f"`request` must be at most {MAX_REQUEST_BYTES / 2**20:g} MB.")
     try:
-        body = json.loads(data)
-    except (ValueError, RecursionError):
+        body = json_values(data)
+    except ValueError:
         body = None
     if not isinstance(body, dict):
         raise ValueError("`request` must be a JSON object.")

@@ -3,7 +3,8 @@
 A page from elsewhere can make the browser send requests here, even under a name of its own that it points at 127.0.0.1
 (DNS rebinding). So the Host must be loopback's and the Origin must be ours. Other users of the machine can reach
 127.0.0.1 too. So every call of the interface must carry the token of this start, which only the address has that
-`taskorder explore` prints; the page and its scripts, which anybody can get, are the same for all.
+`taskorder explore` prints; the page and its scripts, which anybody can get, are the same for all. What can be held
+without the token is bounded in connections.py.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from taskorder.explorer.connections import trust
 
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 TOKEN_HEADER = "x-taskorder-token"
@@ -50,13 +53,19 @@ class Guard:
         if scope["type"] != "http":
             return
 
-        async def send_guarded(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                MutableHeaders(scope=message).update(SECURITY_HEADERS)
-            await send(message)
-
         reason = reason_to_refuse(Headers(scope=scope), scope["path"], self._token)
         app = self._app if reason is None else JSONResponse({"error": reason}, 403)
+        headers = SECURITY_HEADERS
+        if reason is None and scope["path"].startswith(INTERFACE):
+            trust(scope)
+        else:
+            headers = {**headers, "connection": "close"}  # a stranger gets one answer on a connection
+
+        async def send_guarded(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(headers)
+            await send(message)
+
         await app(scope, receive, send_guarded)
 
 

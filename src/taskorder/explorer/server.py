@@ -11,6 +11,7 @@ import uvicorn
 
 from taskorder.arguments import BadArgument
 from taskorder.explorer.app import create_app
+from taskorder.explorer.connections import ACCEPTED_AT_ONCE, Connections
 from taskorder.explorer.plans import Payload
 from taskorder.explorer.searches import Searches
 from taskorder.theory.law import PLAIN_RETENTION
@@ -18,28 +19,37 @@ from taskorder.theory.law import PLAIN_RETENTION
 ADDRESS = "127.0.0.1"
 CLOSING_SECONDS = 20
 """Open connections get this long to finish after Ctrl-C: a search on a busy machine takes seconds to notice."""
+QUEUE = 1024
+"""How many connections the system keeps for us until they are accepted; it has others try again after a second."""
 
 
 class Server(uvicorn.Server):
     """One explorer; Ctrl-C ends its searches first, so that nothing holds the connections open."""
 
     def __init__(self, token: str, start: Payload | None = None, retention: float = PLAIN_RETENTION) -> None:
-        self.searches = Searches()
+        self.searches, self.connections = Searches(), Connections()
         app = create_app(token, self.searches, start, retention)
         super().__init__(
             uvicorn.Config(
                 app,
-                http="h11",
+                http=self.connections.protocol(),
                 ws="none",
                 loop="asyncio",
                 lifespan="on",
                 log_level="error",
                 access_log=False,
                 server_header=False,
-                limit_concurrency=100,
+                proxy_headers=False,
+                backlog=ACCEPTED_AT_ONCE,
                 timeout_graceful_shutdown=CLOSING_SECONDS,
             )
         )
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start as uvicorn does, with a longer queue than what is accepted at once."""
+        await super().startup(sockets)
+        for listening in sockets or []:
+            listening.listen(QUEUE)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Stop searching, then do as uvicorn does."""

@@ -12,18 +12,30 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from taskorder.learners.black_box import CallableLearner, CommandLearner
+    from taskorder.learners.huggingface import HuggingFaceLearner
+    from taskorder.learners.huggingface_recipe import FineTuning
     from taskorder.learners.jax import JaxLearner
     from taskorder.learners.orders import LearnerError, learn_orders
     from taskorder.learners.protocol import Learner, Score, score
     from taskorder.learners.sklearn import SklearnLearner
+    from taskorder.learners.strategy import KeptExamples, OwnStrategy
     from taskorder.learners.torch import TorchLearner
+    from taskorder.strategies import EWC, Distill, L2Init, Replay
 
 __all__ = [
+    "EWC",
     "CallableLearner",
     "CommandLearner",
+    "Distill",
+    "FineTuning",
+    "HuggingFaceLearner",
     "JaxLearner",
+    "KeptExamples",
+    "L2Init",
     "Learner",
     "LearnerError",
+    "OwnStrategy",
+    "Replay",
     "Score",
     "SklearnLearner",
     "TorchLearner",
@@ -33,13 +45,17 @@ __all__ = [
 
 _HOMES = {
     "black_box": ("CallableLearner", "CommandLearner"),
+    "huggingface": ("HuggingFaceLearner",),
+    "huggingface_recipe": ("FineTuning",),
     "jax": ("JaxLearner",),
     "orders": ("LearnerError", "learn_orders"),
     "protocol": ("Learner", "Score", "score"),
     "sklearn": ("SklearnLearner",),
+    "strategy": ("KeptExamples", "OwnStrategy"),
     "torch": ("TorchLearner",),
 }
 _HOME = {name: f"{__name__}.{module}" for module, names in _HOMES.items() for name in names}
+_HOME |= dict.fromkeys(("Distill", "EWC", "L2Init", "Replay"), "taskorder.strategies")
 
 
 def __getattr__(name: str) -> object:

@@ -16,7 +16,9 @@ import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from taskorder.arguments import BadArgument
 from taskorder.checks import seconds_limit, seed_number
+from taskorder.parsing import json_values
 from taskorder.task import Task
 
 Answer = Any
@@ -31,6 +33,15 @@ class History(NamedTuple):
     """Names of tasks, in order."""
 
 
+def refuse_strategy(strategy: object) -> None:
+    """Nothing can be done to a black box."""
+    if strategy is not None:
+        raise BadArgument(
+            f"`strategy` must be left out for a black box, got {strategy!r}. It does its own: let its answers be those "
+            "of a learner that has it."
+        )
+
+
 class CallableLearner:
     """A learner that is a function: it answers with the loss on one task after learning others.
 
@@ -43,6 +54,8 @@ class CallableLearner:
         The loss with shuffled labels, where the answers do not hold it: one number, or a number for each task name.
     name : str, optional
         What a store knows the learner by; by default the name of the function.
+    strategy : None
+        Only None: what a black box does against forgetting it does by itself.
 
     Examples
     --------
@@ -58,7 +71,9 @@ class CallableLearner:
         *,
         chance: float | Mapping[str, float] | None = None,
         name: str | None = None,
+        strategy: None = None,
     ) -> None:
+        refuse_strategy(strategy)
         self.answer = answer
         self.given_chance = chance
         self.name = name
@@ -134,6 +149,8 @@ class CommandLearner(CallableLearner):
         The loss with shuffled labels, where the program does not print it.
     timeout : float or None
         Seconds that one answer may take; None for no limit.
+    strategy : None
+        As in `CallableLearner`.
 
     Examples
     --------
@@ -150,10 +167,17 @@ class CommandLearner(CallableLearner):
         *,
         chance: float | Mapping[str, float] | None = None,
         timeout: float | None = 600.0,
+        strategy: None = None,
     ) -> None:
-        words = shlex.split(command) if isinstance(command, str) else [str(word) for word in command]
-        if not words:
+        refuse_strategy(strategy)
+        try:
+            words = shlex.split(command) if isinstance(command, str) else [str(word) for word in command]
+        except ValueError as problem:
+            raise ValueError(f"`command` must be words as a shell reads them, got {command!r}: {problem}.") from None
+        if not words or not words[0]:
             raise ValueError(f"`command` must name a program, got {command!r}.")
+        if any("\0" in word for word in words):
+            raise ValueError(f"`command` must have no zero characters, got {command!r}.")
         super().__init__(self._run, chance=chance, name=shlex.join(words))
         self.command = words
         self.timeout = seconds_limit(timeout, "timeout")
@@ -165,7 +189,7 @@ class CommandLearner(CallableLearner):
             # a session of its own, so that whatever it starts can be ended with it
             process = subprocess.Popen(
                 self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                start_new_session=True,
+                errors="replace", start_new_session=True,
             )  # fmt: skip
         except OSError as problem:
             raise ValueError(f"`command` must run, got {self.command[0]!r}: {problem.strerror}.") from None
@@ -184,7 +208,7 @@ class CommandLearner(CallableLearner):
             last = (errors.strip().splitlines() or ["no message"])[-1][:200]
             raise ValueError(f"`command` must end with code 0, got {process.returncode} {where}: {last}")
         try:
-            return json.loads(text)
+            return json_values(text)
         except ValueError:
             raise ValueError(f"`command` must print a number or JSON, got {text.strip()[:80]!r} {where}.") from None
 

@@ -1,7 +1,8 @@
 """A JAX network (engine/nets.py, or any pair of init and apply) trained by the engine, many at a time.
 
 `fit_many` trains several models on several tasks in one compiled batch; `fit` is a batch of one, so that both give the
-same numbers. The order of examples depends on the seed, the task and the visit, not on what was learned before.
+same numbers. The order of examples depends on the seed, the task and the visit, not on what was learned before. With
+heads or a strategy training takes the general step of jax_training.py, else that of the engine.
 """
 
 from __future__ import annotations
@@ -16,17 +17,37 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
-from numpy.typing import NDArray
 
+from taskorder.arguments import BadArgument
 from taskorder.checks import Floats, seed_number
 from taskorder.engine.capacity import networks_that_fit
+from taskorder.engine.losses import CrossEntropy, as_floats
 from taskorder.engine.nets import Net, Params
-from taskorder.engine.train import Pool, Recipe, State, as_floats, start, train_task
-from taskorder.learners.protocol import ByClass, Score, enough_outputs, same_classes, score_by_class
-from taskorder.task import Task, number_array, rows_of
+from taskorder.engine.train import Recipe, State, start, train_task
+from taskorder.learners.jax_examples import (
+    SMALLEST_BUCKET,
+    HeadNumbers,
+    dense_array,
+    old_pool,
+    on_device,
+    padded_count,
+    padded_pool,
+)
+from taskorder.learners.jax_strategies import jax_strategy
+from taskorder.learners.jax_training import Lessons, train_mixed
+from taskorder.learners.protocol import (
+    ByClass,
+    Score,
+    among_own,
+    enough_outputs,
+    own_outputs,
+    same_classes,
+    score_by_class,
+)
+from taskorder.learners.strategy import Old, OwnStrategy, Strategic, checked_heads
+from taskorder.strategies import EWC, Distill, L2Init, Strategy
+from taskorder.task import Task
 
-SMALLEST_BUCKET = 64
-"""Numbers of examples are padded to a power of two, at least this: few shapes, so that little is compiled."""
 EXAMPLES_AT_ONCE = 4096
 """Examples in one forward pass when losses are measured."""
 
@@ -42,9 +63,23 @@ class JaxModel(NamedTuple):
     seen: tuple[str, ...] = ()
     """Names of the tasks learned so far."""
     classes: tuple[Hashable, ...] = ()
+    memory: Any = None
+    """What the strategy remembers."""
 
 
-class JaxLearner(ByClass):
+class _Shape(NamedTuple):
+    """Models whose tasks have these numbers in common are trained together."""
+
+    size: int
+    """Examples of a task, padded."""
+    batch_size: int
+    num_steps: int
+    """Batches an epoch."""
+    extra: int
+    """Old examples that join a batch."""
+
+
+class JaxLearner(Strategic, ByClass):
     """A JAX network, trained by Adam; many models are trained in one compiled batch.
 
     Parameters
@@ -53,6 +88,11 @@ class JaxLearner(ByClass):
         A Net, such as `mlp((64,), 2)`, or a pair (init, apply) of functions like those of a Net.
     recipe : Recipe
         Epochs, batch size (never larger than the task) and learning rate.
+    heads : str
+        As in `TorchLearner`: with task, each task is trained and tested on the outputs of its own classes.
+    strategy : Replay, EWC, Distill, L2Init or object, optional
+        What to do against forgetting: a record of `taskorder.strategies`, or an object of yours that replays examples
+        (`OwnStrategy`).
 
     Examples
     --------
@@ -69,15 +109,27 @@ class JaxLearner(ByClass):
         self,
         net: Net | tuple[Callable[[Array], Params], Callable[[Params, Array], Array]],
         recipe: Recipe = Recipe(),  # noqa: B008 (frozen)
+        *,
+        heads: str = "shared",
+        strategy: Strategy | OwnStrategy | None = None,
     ) -> None:
         self.net = net if isinstance(net, Net) else Net(*net)
+        if recipe.strategy is not None:
+            raise BadArgument(f"`recipe` must have no strategy, got {recipe.strategy}. Give it to `strategy` instead.")
+        if self.net.loss != CrossEntropy():
+            raise BadArgument(
+                f"`net` must have the loss of classes, got {self.net.loss}. "
+                "Take taskorder.engine.tree.train_orders for it."
+            )
         self.recipe = recipe
         self.at_once = networks_that_fit(self.net)
         self._outputs: dict[tuple[int, ...], int] = {}
+        self.heads = checked_heads(heads)
+        self._set_strategy(strategy)
 
     def make(self, seed: int) -> JaxModel:
         """A freshly drawn network."""
-        return JaxModel(start(self.net, jax.random.key(seed_number(seed))[None]), 0, seed)
+        return self._begun(JaxModel(start(self.net, jax.random.key(seed_number(seed))[None]), 0, seed))
 
     def fit(self, model: JaxModel, task: Task) -> JaxModel:
         """The model after training on the task."""
@@ -85,19 +137,21 @@ class JaxLearner(ByClass):
 
     def fit_many(self, models: Sequence[JaxModel], tasks: Sequence[Task]) -> list[JaxModel]:
         """Every model after training on its task, all in one batch where the tasks are of about the same size."""
-        groups: dict[tuple[int, int, int], list[int]] = {}
-        for place, (model, task) in enumerate(zip(models, tasks, strict=True)):
-            same_classes(model.classes, task)
-            enough_outputs(self._num_outputs(task), task.classes)
-            count = len(task.targets)
-            batch_size = min(self.recipe.batch_size, count)
-            groups.setdefault((_bucket(count, SMALLEST_BUCKET), batch_size, count // batch_size), []).append(place)
+        visits = [model.seen.count(task.name) for model, task in zip(models, tasks, strict=True)]
+        olds = [self._old(model.memory, model.seed, task.name, visit)
+                for model, task, visit in zip(models, tasks, visits, strict=True)]  # fmt: skip
+        groups: dict[_Shape, list[int]] = {}
+        for place, (task, old) in enumerate(zip(tasks, olds, strict=True)):
+            same_classes(models[place].classes, task)
+            enough_outputs(self.num_outputs(task), task.classes)
+            groups.setdefault(self._shape(len(task.targets), old), []).append(place)
         fitted: dict[int, JaxModel] = {}
-        for (bucket, batch_size, num_steps), places in groups.items():
-            recipe = replace(self.recipe, batch_size=batch_size)
-            chosen, learned = [models[p] for p in places], [tasks[p] for p in places]
-            for place, model in zip(places, self._train(recipe, bucket, num_steps, chosen, learned), strict=True):
-                fitted[place] = model
+        for shape, places in groups.items():
+            some, learned = [models[place] for place in places], [tasks[place] for place in places]
+            trained = self._train(shape, some, learned, [olds[place] for place in places])
+            for place, model in zip(places, trained, strict=True):
+                memory = self._remembered(model, tasks[place], visits[place])
+                fitted[place] = model._replace(memory=memory, seen=(*model.seen, tasks[place].name))
         return [fitted[place] for place in range(len(models))]
 
     def losses_by_class(self, model: JaxModel, inputs: Any) -> Floats:
@@ -106,19 +160,22 @@ class JaxLearner(ByClass):
 
     def score_many(self, models: Sequence[JaxModel], tasks: Sequence[Task]) -> list[list[Score]]:
         """The scores of every model on every task."""
-        tables = [(self._losses(models, inputs), targets) for inputs, targets in (task.measured for task in tasks)]
-        return [[score_by_class(table[row], targets) for table, targets in tables] for row in range(len(models))]
+        tables = [(self._losses(models, task.measured[0]), task.measured[1], own_outputs(self, task)) for task in tasks]
+        return [
+            [score_by_class(*among_own(table[row], targets, own)) for table, targets, own in tables]
+            for row in range(len(models))
+        ]
 
     def adopt(self, given: Any, classes: tuple[Hashable, ...]) -> JaxModel:
         """A model of this learner, or one with the parameters of a network of yours, as `init` of the net has them."""
         if isinstance(given, JaxModel):
-            return given
+            return self._begun(given)
         model = self.make(0)
         wanted = jax.tree.map(lambda leaf: leaf.shape[1:], model.batch.params)
         if jax.tree.map(jnp.shape, given) != wanted:
             raise ValueError(f"`model` must be parameters like those of the net, {wanted}, got {type(given).__name__}.")
         params = jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], given)
-        return model._replace(batch=model.batch._replace(params=params), classes=classes)
+        return self._begun(model._replace(batch=model.batch._replace(params=params), classes=classes, memory=None))
 
     def copy(self, model: JaxModel) -> JaxModel:
         """The model itself."""
@@ -129,43 +186,74 @@ class JaxLearner(ByClass):
         params = self.make(0).batch.params
         weights = [(str(jax.tree_util.keystr(path)), leaf.shape, float(leaf.sum()))
                    for path, leaf in jax.tree_util.tree_leaves_with_path(params)]  # fmt: skip
-        return f"jax {jax.__version__} {jax.default_backend()} {weights} {self.recipe}"
+        return f"jax {jax.__version__} {jax.default_backend()} {weights} {self.recipe}{self._said()}"
+
+    def _begun(self, model: JaxModel) -> JaxModel:
+        """With what the strategy remembers before the first task."""
+        if model.memory is None and hasattr(self._acting, "start"):
+            return model._replace(memory=self._acting.start(model))
+        return model
+
+    def _carried_out(self, strategy: Strategy | OwnStrategy) -> Any:
+        """Also what adds to the loss."""
+        if isinstance(strategy, EWC | Distill | L2Init):
+            return jax_strategy(strategy, self)
+        return super()._carried_out(strategy)
+
+    def _shape(self, count: int, old: Old | None) -> _Shape:
+        """What is compiled for a task of so many examples."""
+        batch_size = min(self.recipe.batch_size, count)
+        extra = 0 if old is None else old.replay.extra(batch_size)
+        return _Shape(padded_count(count, SMALLEST_BUCKET), batch_size, count // batch_size, extra)
 
     def _train(
-        self, recipe: Recipe, bucket: int, num_steps: int, models: Sequence[JaxModel], tasks: Sequence[Task]
+        self,
+        shape: _Shape,
+        models: Sequence[JaxModel],
+        tasks: Sequence[Task],
+        olds: Sequence[Old | None],
     ) -> list[JaxModel]:
-        """The engine at work: N models, padded to a power of two, on the distinct tasks among `tasks`."""
+        """N models, padded to a power of two, after training on the distinct tasks among `tasks`."""
+        recipe = replace(self.recipe, batch_size=shape.batch_size)
         distinct = list({task.name: task for task in tasks}.values())
         place = {task.name: number for number, task in enumerate(distinct)}
-        rows = [min(row, len(models) - 1) for row in range(_bucket(len(models)))]
+        rows = [min(row, len(models) - 1) for row in range(padded_count(len(models)))]
         keys = jnp.stack([_stream(models[row], tasks[row]) for row in rows])
-        streams, places = jnp.arange(len(rows)), jnp.asarray([place[tasks[row].name] for row in rows])
-        state = train_task(
-            self.net, recipe, _together([models[row] for row in rows]), _pool(distinct, bucket), streams, keys, places,
-            jnp.asarray(num_steps),
-        )  # fmt: skip
+        places, num_steps = jnp.asarray([place[tasks[row].name] for row in rows]), jnp.asarray(shape.num_steps)
+        before, pool = _together([models[row] for row in rows]), padded_pool(distinct, shape.size)
+        if self._acting is None and self.heads != "task":
+            state = train_task(self.net, recipe, before, pool, jnp.arange(len(rows)), keys, places, num_steps)
+        else:
+            numbers = HeadNumbers(self, self.num_outputs(tasks[0]))
+            new = numbers.of_tasks(distinct, shape.size)
+            kept = [old for old in (olds[row] for row in rows) if old is not None]
+            old = old_pool(kept, jax.vmap(_apart)(keys), numbers) if kept else None
+            reads = hasattr(self._acting, "read")
+            memory = self._acting.read([models[r] for r in rows], [tasks[r] for r in rows]) if reads else None
+            work = Lessons(pool, numbers.heads(new), keys, places, num_steps, old, memory)
+            state = train_mixed(self.net, recipe, self.strategy if reads else None, shape.extra, before, work)
         return [
-            JaxModel(state, row, model.seed, (*model.seen, task.name), task.classes)
+            model._replace(batch=state, row=row, classes=task.classes)
             for row, (model, task) in enumerate(zip(models, tasks, strict=True))
         ]
 
     def _losses(self, models: Sequence[JaxModel], inputs: Any) -> Floats:
         """(N, n, K) losses of n examples under each class by N models."""
-        inputs = _array(inputs)
-        rows = [min(row, len(models) - 1) for row in range(_bucket(len(models)))]
+        inputs = dense_array(inputs)
+        rows = [min(row, len(models) - 1) for row in range(padded_count(len(models)))]
         params = _together([models[row] for row in rows]).params
-        size = min(_bucket(len(inputs), SMALLEST_BUCKET), EXAMPLES_AT_ONCE)
+        size = min(padded_count(len(inputs), SMALLEST_BUCKET), EXAMPLES_AT_ONCE)
         parts = []
         for begin in range(0, len(inputs), size):
             part = inputs[begin : begin + size]
             padded = np.concatenate([part, np.zeros((size - len(part), *part.shape[1:]), part.dtype)])
-            losses = np.asarray(_log_losses(self.net, params, _on_device(padded)), np.float64)
+            losses = np.asarray(_log_losses(self.net, params, on_device(padded)), np.float64)
             parts.append(losses[: len(models), : len(part)])
         return np.concatenate(parts, axis=1)
 
-    def _num_outputs(self, task: Task) -> int:
+    def num_outputs(self, task: Task) -> int:
         """How many outputs the network has for inputs like those of the task."""
-        shape = _array(task.inputs).shape[1:]
+        shape = dense_array(task.inputs).shape[1:]
         if shape not in self._outputs:
             try:
                 params = jax.eval_shape(self.net.init, jax.random.key(0))
@@ -206,42 +294,12 @@ def _log_losses(net: Net, params: Params, inputs: Array) -> Array:
     return -jax.nn.log_softmax(jax.vmap(net.apply, in_axes=(0, None))(params, as_floats(inputs)))
 
 
-def _pool(tasks: Sequence[Task], bucket: int) -> Pool:
-    """The tasks on the device, each padded to `bucket` rows: shapes, and with them shuffles, depend on nothing else."""
-    counts = [len(task.targets) for task in tasks]
-    arrays = [_array(task.inputs) for task in tasks]
-    inputs = np.zeros((len(tasks) * bucket, *arrays[0].shape[1:]), arrays[0].dtype)
-    rows = np.empty((len(tasks), bucket), np.int32)
-    labels = np.empty((len(tasks), bucket), np.int32)
-    for number, (task, count) in enumerate(zip(tasks, counts, strict=True)):
-        inputs[number * bucket : number * bucket + count] = arrays[number]
-        within = np.arange(bucket) % count
-        rows[number] = number * bucket + within
-        labels[number] = task.targets[within]
-    return Pool(_on_device(inputs), jnp.asarray(rows), jnp.asarray(labels), jnp.asarray(np.array(counts, np.int32)))
-
-
-def _array(inputs: Any) -> NDArray[Any]:
-    """All inputs as an array of numbers: the engine has them on the device."""
-    rows = rows_of(inputs)
-    if hasattr(rows.values, "tocsr"):
-        raise ValueError(
-            "`inputs` must be dense for this learner, got a sparse matrix. Take SklearnLearner or TorchLearner, or "
-            "write inputs.toarray()."
-        )
-    return number_array(rows[np.arange(len(rows))] if rows.values is rows else rows.values)
-
-
-def _on_device(inputs: NDArray[Any]) -> Array:
-    return jnp.asarray(inputs if inputs.dtype == np.uint8 else np.asarray(inputs, np.float32))
-
-
 def _stream(model: JaxModel, task: Task) -> Array:
     """The random key for the order of a task's examples."""
     key = jax.random.fold_in(jax.random.key(model.seed), zlib.crc32(task.name.encode()))
     return jax.random.fold_in(key, model.seen.count(task.name))
 
 
-def _bucket(count: int, least: int = 1) -> int:
-    """The next power of two, at least `least`."""
-    return max(least, 1 << (count - 1).bit_length())
+def _apart(key: Array) -> Array:
+    """Another key, for what is drawn of old examples."""
+    return jax.random.fold_in(key, 1 << 20)

@@ -1,10 +1,8 @@
-"""Learners by name, for the command line: mlp, cnn, sklearn:CLASS(...), torch:MODULE:FACTORY."""
+"""Learners by name, for the command line: mlp, cnn, sklearn:CLASS(...), torch:MODULE:FACTORY, hf:MODEL_PATH(...)."""
 
 from __future__ import annotations
 
 import ast
-import os
-import sys
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -13,6 +11,8 @@ from typing import Any
 from taskorder.arguments import BadArgument, did_you_mean
 from taskorder.checks import positive_count
 from taskorder.learners.protocol import Learner
+from taskorder.learners.strategy import checked_heads
+from taskorder.strategies import SHARED, Strategy
 from taskorder.task import Task
 
 SKLEARN = ("neural_network", "linear_model", "naive_bayes")
@@ -23,7 +23,7 @@ TEXT_REGRESSOR = 'sklearn:SGDRegressor(learning_rate="constant",eta0=0.3)'
 NUM_HASHES = 2**13
 """Features that words and pairs of words are hashed into: enough for a pilot. From 10,000 on, BLAS starts threads for
 every step, and learning takes ten times as long."""
-FORMS = "mlp, cnn, sklearn:CLASS or torch:MODULE:FACTORY"
+FORMS = "mlp, cnn, sklearn:CLASS, torch:MODULE:FACTORY or hf:MODEL_PATH"
 
 
 def default_name(task: Task | None = None) -> str:
@@ -38,29 +38,50 @@ def default_name(task: Task | None = None) -> str:
     return "mlp" if find_spec("jax") else "sklearn:MLPClassifier"
 
 
-def named_learner(learner: str, tasks: Sequence[Task], *, epochs: int = 5, batch_size: int | None = None) -> Learner:
+def named_learner(
+    learner: str,
+    tasks: Sequence[Task],
+    *,
+    epochs: int = 5,
+    batch_size: int | None = None,
+    heads: str = SHARED,
+    strategy: Strategy | None = None,
+) -> Learner:
     """The learner of that name for these tasks, which must be aligned.
 
     mlp and cnn are the paper's networks; `sklearn:SGDClassifier(loss="log_loss")` takes plain values as settings, and
     reads texts as hashed words and pairs of words; `torch:nets:make` calls `make()` of `nets.py` here for a module with
-    an output for each class.
+    an output for each class; `hf:models/minilm(lora=8)` fine-tunes a model of transformers.
     """
     kind, _, rest = learner.partition(":")
     positive_count(epochs, "epochs")
     if batch_size is not None:
         positive_count(batch_size, "batch_size")
     if kind in ("mlp", "cnn") and not rest:
-        return _network(kind, tasks[0], epochs, batch_size or 4)
+        return _network(kind, tasks[0], epochs, batch_size or 4, heads, strategy)
     if kind == "sklearn" and rest:
         from taskorder.learners.sklearn import SklearnLearner
 
-        return SklearnLearner(_reading(_estimator(rest, batch_size), tasks[0]), epochs)
+        if checked_heads(heads) == "task":
+            raise BadArgument(
+                "`heads` must be shared for a learner of scikit-learn, got 'task'. Take mlp, cnn or "
+                "torch:MODULE:FACTORY."
+            )
+        return SklearnLearner(_reading(_estimator(rest, batch_size), tasks[0]), epochs, strategy=strategy)
     if kind == "torch" and rest.count(":") == 1:
-        from taskorder.learners.torch import TorchLearner
+        from taskorder.learners.own_factory import factory_named
+        from taskorder.learners.torch import TorchLearner, need_torch
 
-        factory = _factory(*rest.split(":"))
+        need_torch()
+        factory = factory_named(rest)
         # files hold images with their channels last
-        return TorchLearner(factory, epochs=epochs, batch_size=batch_size or 32, channels="last")
+        return TorchLearner(
+            factory, epochs=epochs, batch_size=batch_size or 32, channels="last", heads=heads, strategy=strategy
+        )
+    if kind == "hf" and rest:
+        from taskorder.learners.huggingface_named import named_huggingface
+
+        return named_huggingface(rest, tasks, epochs, batch_size, heads, strategy)
     raise BadArgument(f"`learner` must be {FORMS}, got {learner!r}.")
 
 
@@ -72,7 +93,7 @@ def keep_compiled_for(name: str) -> None:
         keep_compiled()
 
 
-def _network(kind: str, task: Task, epochs: int, batch_size: int) -> Learner:
+def _network(kind: str, task: Task, epochs: int, batch_size: int, heads: str, strategy: Strategy | None) -> Learner:
     if find_spec("jax") is None:
         raise ValueError('The JAX engine is not installed. Install it with: pip install "taskorder[neural]".')
     from taskorder.engine.cnn import cnn
@@ -86,7 +107,8 @@ def _network(kind: str, task: Task, epochs: int, batch_size: int) -> Learner:
     shape = task.inputs.shape[1:]
     if kind == "cnn" and len(shape) != 3:
         raise BadArgument(f"`learner` must be mlp for inputs that are no images, got cnn for {shape}.")
-    return JaxLearner((mlp if kind == "mlp" else cnn)(shape, len(task.classes)), Recipe(epochs, batch_size))
+    net = (mlp if kind == "mlp" else cnn)(shape, len(task.classes))
+    return JaxLearner(net, Recipe(epochs, batch_size), heads=heads, strategy=strategy)
 
 
 def _reading(estimator: Any, task: Task) -> Any:
@@ -108,13 +130,21 @@ def _estimator(text: str, batch_size: int | None) -> Any:
         call = node if isinstance(node, ast.Call) else ast.Call(node, [], [])
         settings = {keyword.arg: _plain(keyword) for keyword in call.keywords if keyword.arg}
         name = call.func.id if isinstance(call.func, ast.Name) else ""
-        if call.args or len(settings) < len(call.keywords):
+        if call.args or None in {keyword.arg for keyword in call.keywords}:
             raise ValueError("settings without a name")
+        if len(settings) < len(call.keywords):
+            raise ValueError("a setting that is given twice")
     except (SyntaxError, ValueError) as problem:
         raise BadArgument(f"`learner` must be like sklearn:SGDClassifier(alpha=1), got {text!r}: {problem}.") from None
+    except (RecursionError, MemoryError):
+        raise BadArgument(
+            f"`learner` must be like sklearn:SGDClassifier(alpha=1), got {len(text)} characters with too many brackets."
+        ) from None
+    from sklearn.base import BaseEstimator
+
     for module in SKLEARN:
         estimator = getattr(import_module(f"sklearn.{module}"), name, None) if name else None
-        if isinstance(estimator, type):
+        if isinstance(estimator, type) and issubclass(estimator, BaseEstimator):
             if batch_size is not None and name == "MLPClassifier":
                 settings.setdefault("batch_size", batch_size)
             try:
@@ -130,19 +160,6 @@ def _plain(setting: ast.keyword) -> Any:
     """The value of a setting."""
     try:
         return ast.literal_eval(setting.value)
-    except ValueError:
+    except (ValueError, TypeError):
         text = f"{setting.arg}={ast.unparse(setting.value)}"
         raise ValueError(f"{text} is no plain value; texts stand in quotes") from None
-
-
-def _factory(module: str, name: str) -> Any:
-    """The function `name` of a module, which may lie in the current folder."""
-    here = os.getcwd()
-    if here not in sys.path:
-        sys.path.insert(0, here)
-    try:
-        return getattr(import_module(module), name)
-    except ImportError as problem:
-        raise BadArgument(f"`learner` must name a module that can be imported, got {module!r}: {problem}.") from None
-    except AttributeError:
-        raise BadArgument(f"`learner` must name a function of {module}, got {name!r}.") from None

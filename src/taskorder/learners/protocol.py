@@ -12,6 +12,13 @@ the functions below make do:
     accuracy(model, task)            share of the examples it gets right            else unknown
     describe()                       a text that names all settings, for a store    else repr, if no address is in it
     note                             what a reader of the losses should know
+    strategy                         what it does against forgetting, if it keeps examples of its own: a pilot then
+                                     measures on others; with_strategy(strategy), see learners/strategy.py
+    perfect                          "own": of tasks without labels, knowledge 1 is the loss after learning the task
+                                     alone, not a loss of 0; for models that knew much before
+    heads                            "task": a task is tested on the outputs of its own classes
+    mixes                            whether it can learn several tasks at once     else whether it has no such heads:
+                                     (task/mixed.py), each with its own head        one task of all their rows
     fit_many, score_many, at_once    several models at the same time, see learners/jax.py
 
 Labels reach a learner as `task.targets`, places in `task.classes`, which all tasks share. Inputs are of the kind that
@@ -146,7 +153,27 @@ def _measured(learner: Any, model: Model, task: Task) -> Score:
     inputs, targets = task.measured
     if task.regression:
         return score_by_square(learner.predicted(model, inputs), targets)
-    return score_by_class(learner.losses_by_class(model, inputs), targets)
+    return score_by_class(*among_own(learner.losses_by_class(model, inputs), targets, own_outputs(learner, task)))
+
+
+def own_outputs(learner: Any, task: Task) -> Ints | None:
+    """The classes that a task is tested on, as places among all of them; None for all."""
+    return np.unique(task.targets) if getattr(learner, "heads", "") == "task" and task.classes else None
+
+
+def among_own(losses: Floats, targets: Ints, own: Ints | None) -> tuple[Floats, Ints]:
+    """(n, own) losses where only some classes can be the answer, and the targets among those.
+
+    Minus log probabilities p(k | own) = p(k) / sum of p over own: what a softmax over their outputs alone says.
+
+    >>> losses, targets = among_own(-np.log([[0.8, 0.1, 0.1]]), np.array([2]), np.array([1, 2]))
+    >>> np.exp(-losses).round(2).tolist(), targets.tolist()
+    ([[0.5, 0.5]], [1])
+    """
+    if own is None:
+        return losses, targets
+    some = losses[:, own]
+    return some + np.logaddexp.reduce(-some, axis=1, keepdims=True), np.searchsorted(own, targets)
 
 
 def score_by_class(losses: Floats, targets: Ints) -> Score:

@@ -77,6 +77,31 @@ class RayLearner:
         """What the learner says of its losses."""
         return str(getattr(self.learner, "note", ""))
 
+    @property
+    def strategy(self) -> Any:
+        """That of the learner."""
+        return getattr(self.learner, "strategy", None)
+
+    @property
+    def heads(self) -> str:
+        """Those of the learner."""
+        return str(getattr(self.learner, "heads", "shared"))
+
+    @property
+    def perfect(self) -> str:
+        """What counts as knowledge 1 for the learner."""
+        return str(getattr(self.learner, "perfect", ""))
+
+    @property
+    def mixes(self) -> bool:
+        """Whether the learner does."""
+        return bool(getattr(self.learner, "mixes", self.heads != "task"))
+
+    def with_strategy(self, strategy: Any) -> RayLearner:
+        """The same learner with another strategy, on the same cluster."""
+        inner: Any = self.learner
+        return RayLearner(inner.with_strategy(strategy), self.share)
+
     def describe(self) -> str:
         """As the learner: what it has learned elsewhere is not learned again."""
         return described(self.learner)

@@ -4,6 +4,11 @@ Or a Pipeline that ends with one. Its other steps only transform, so they need n
 fitted already; models share them. One epoch is one pass of `partial_fit` over the examples in a new random order, which
 depends on the seed, the task and the visit, not on what was learned before. Naive Bayes counts examples, so the order
 of tasks does not change it.
+
+With replay a pass holds old examples, too, as many for each new one as in the batches of a network, mixed at random. An
+estimator that learns in batches (MLPClassifier) gets larger ones for it, with as many new examples as before.
+
+Estimators work with one thread of BLAS, so that the number of cores changes no loss.
 """
 
 from __future__ import annotations
@@ -12,7 +17,8 @@ import copy
 import hashlib
 import pickle
 import zlib
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,12 +26,18 @@ import numpy as np
 
 from taskorder.checks import Floats, positive_count, seed_number
 from taskorder.learners.protocol import ByClass, few, inputs_as_floats, same_classes
+from taskorder.learners.strategy import Old, OwnStrategy, Strategic
+from taskorder.machine import one_blas_thread
+from taskorder.strategies import Strategy
 from taskorder.task import Rows, Task, rows_of
+from taskorder.task.joined import joined
 
 SMALLEST = 1e-15
 """Probabilities below this count as this, so that one sure mistake does not make a loss infinite."""
 KEPT = 64
 """Transformed inputs that are kept: those of so many samples."""
+LARGEST_AUTO = 200
+"""What MLPClassifier takes for a batch size of "auto", where there are so many examples."""
 
 
 @dataclass
@@ -40,11 +52,13 @@ class SklearnModel:
     classes: tuple[Hashable, ...] = ()
     steps: tuple[Any, ...] = ()
     """What transforms inputs before they come to the estimator."""
+    memory: Any = None
+    """What the strategy remembers; copies share it."""
     by_name: bool = False
     """Whether the estimator knows classes by their names, not by their places: one that somebody else has fitted."""
 
 
-class SklearnLearner(ByClass):
+class SklearnLearner(Strategic, ByClass):
     """A scikit-learn estimator with `partial_fit`, or a Pipeline that ends with one; every model is a clone of it.
 
     Inputs of all kinds reach the estimator as they are, sparse matrices sparse and DataFrames with their columns.
@@ -57,6 +71,9 @@ class SklearnLearner(ByClass):
         fitted, or be such as need no fitting.
     epochs : int
         Passes over the examples of a task.
+    strategy : Replay or object, optional
+        What to do against forgetting: `Replay(20)` mixes examples of old tasks into the passes over new ones. Or an
+        object of yours (`OwnStrategy`).
 
     Examples
     --------
@@ -70,7 +87,7 @@ class SklearnLearner(ByClass):
     1.0
     """
 
-    def __init__(self, estimator: Any, epochs: int = 5) -> None:
+    def __init__(self, estimator: Any, epochs: int = 5, *, strategy: Strategy | OwnStrategy | None = None) -> None:
         self.steps, self.last = _parts(estimator)
         if not hasattr(self.last, "partial_fit") or not hasattr(self.last, "predict"):
             raise ValueError(
@@ -93,6 +110,7 @@ class SklearnLearner(ByClass):
             else "losses are shares of errors: the estimator gives no probabilities"
         )
         self._kept: dict[tuple[int, ...], tuple[Any, Any, Rows]] = {}
+        self._set_strategy(strategy)
 
     def make(self, seed: int) -> SklearnModel:
         """A clone with this random state."""
@@ -124,20 +142,35 @@ class SklearnLearner(ByClass):
             own.set_params(random_state=0)  # the same again where it learns on
         return SklearnModel(own, 0, classes=classes, steps=steps or self.steps, by_name=True)
 
+    @one_blas_thread()
     def fit(self, model: SklearnModel, task: Task) -> SklearnModel:
         """Train on; changes the model."""
         model.classes = same_classes(model.classes, task, numbers=self.predicts_numbers)
         rows, targets, options = self._features(task.inputs, model.steps), task.targets, {}
         if not self.predicts_numbers:
             options = {"classes": _known_names(model)}
-            targets = _names_of(model, task) if model.by_name else targets
-        rng = np.random.default_rng([model.seed, zlib.crc32(task.name.encode()), model.seen.count(task.name)])
-        for _ in range(self.epochs):
-            order = rng.permutation(len(rows))
-            model.estimator.partial_fit(rows[order], targets[order], **options)
+            targets = _names_of(model, task.classes, targets)
+        visit = model.seen.count(task.name)
+        rng = np.random.default_rng([model.seed, zlib.crc32(task.name.encode()), visit])
+        old = self._old(model.memory, model.seed, task.name, visit)
+        kept = None if old is None else self._kept_examples(model, old)
+        with _larger_batches(model.estimator, len(rows), old):
+            for _ in range(self.epochs):
+                order = rng.permutation(len(rows))
+                some, labels = rows[order], targets[order]
+                if old is not None and kept is not None:
+                    some, labels = _mixed((some, labels), kept, old)
+                model.estimator.partial_fit(some, labels, **options)
+        model.memory = self._remembered(model, task, visit)
         model.seen += (task.name,)
         return model
 
+    def _kept_examples(self, model: SklearnModel, old: Old) -> tuple[Rows, Any]:
+        """Old examples as they come to the estimator."""
+        rows = self._prepared(old.inputs, model.steps)
+        return rows, old.targets if self.predicts_numbers else _names_of(model, model.classes, old.targets)
+
+    @one_blas_thread()
     def losses_by_class(self, model: SklearnModel, inputs: Any) -> Floats:
         """Minus the log probabilities; without probabilities 0 for the predicted class and 1 for the others."""
         rows = self._features(inputs, model.steps).values
@@ -155,6 +188,7 @@ class SklearnLearner(ByClass):
             return np.asarray(1.0 - likely)
         return np.asarray(-np.log(np.maximum(likely, SMALLEST)))
 
+    @one_blas_thread()
     def predicted(self, model: SklearnModel, inputs: Any) -> Floats:
         """The number that a regressor predicts for each row."""
         rows = self._features(inputs, model.steps)
@@ -171,7 +205,7 @@ class SklearnLearner(ByClass):
         import sklearn
 
         settings = sorted(self.last.get_params().items())
-        text = f"sklearn {sklearn.__version__} {type(self.last).__name__} {settings} epochs={self.epochs}"
+        text = f"sklearn {sklearn.__version__} {type(self.last).__name__} {settings} epochs={self.epochs}{self._said()}"
         if not self.steps:
             return text
         fitted = hashlib.sha256(pickle.dumps(self.steps)).hexdigest()
@@ -182,37 +216,40 @@ class SklearnLearner(ByClass):
 
     def _features(self, inputs: Any, steps: tuple[Any, ...]) -> Rows:
         """Inputs as they come to the estimator. Those of samples are kept: every model of a pilot reads them."""
-        rows = rows_of(inputs)
         if not steps:
-            if isinstance(inputs, Rows):
-                rows = rows_of(rows[np.arange(len(rows))])
-            if isinstance(rows.values, np.ndarray) and rows.values.dtype.kind in "biuf":
-                return rows_of(inputs_as_floats(rows.values).reshape(len(rows), -1))
-            if rows.shown == "texts":
-                name = type(self.last).__name__
-                raise ValueError(
-                    f"`estimator` must be a Pipeline that turns texts into numbers, got {name}. "
-                    f"Write make_pipeline(HashingVectorizer(), {name}(...))."
-                )
-            return rows
+            return self._prepared(inputs, steps)
         key = (id(inputs), *map(id, steps))
         kept = self._kept.get(key)
         if kept is None:
-            values = rows[np.arange(len(rows))] if isinstance(inputs, Rows) else inputs
-            for step in steps:
-                values = step.transform(values)
-                count = len(rows_of(values))
-                if count != len(rows):
-                    raise ValueError(
-                        "`estimator` must have steps that return a row for each example, "
-                        f"got {count} of {len(rows)} from {type(step).__name__}. "
-                        "Vectorizers read one column of texts: frame['text'], not frame[['text']]."
-                    )
-            kept = inputs, steps, rows_of(values)  # both stay, so that no other object gets their id
+            kept = inputs, steps, self._prepared(inputs, steps)  # both stay, so that no other object gets their id
             if len(self._kept) >= KEPT:
                 self._kept.pop(next(iter(self._kept)))
             self._kept[key] = kept
         return kept[-1]
+
+    def _prepared(self, inputs: Any, steps: tuple[Any, ...]) -> Rows:
+        """Inputs after the steps."""
+        rows = rows_of(inputs)
+        values = rows[np.arange(len(rows))] if isinstance(inputs, Rows) else inputs
+        for step in steps:
+            values = step.transform(values)
+            count = len(rows_of(values))
+            if count != len(rows):
+                raise ValueError(
+                    "`estimator` must have steps that return a row for each example, "
+                    f"got {count} of {len(rows)} from {type(step).__name__}. "
+                    "Vectorizers read one column of texts: frame['text'], not frame[['text']]."
+                )
+        rows = rows_of(values)
+        if not steps and isinstance(rows.values, np.ndarray) and rows.values.dtype.kind in "biuf":
+            return rows_of(inputs_as_floats(rows.values).reshape(len(rows), -1))
+        if not steps and rows.shown == "texts":
+            name = type(self.last).__name__
+            raise ValueError(
+                f"`estimator` must be a Pipeline that turns texts into numbers, got {name}. "
+                f"Write make_pipeline(HashingVectorizer(), {name}(...))."
+            )
+        return rows
 
 
 def _parts(estimator: Any) -> tuple[tuple[Any, ...], Any]:
@@ -245,11 +282,36 @@ def _known_names(model: SklearnModel) -> Any:
     return np.asarray(model.estimator.classes_) if model.by_name else np.arange(len(model.classes))
 
 
-def _names_of(model: SklearnModel, task: Task) -> Any:
-    """(n,) the classes of the examples of a task as the estimator knows them."""
+def _names_of(model: SklearnModel, classes: tuple[Hashable, ...], targets: Any) -> Any:
+    """(n,) the classes of examples as the estimator knows them."""
+    if not model.by_name:
+        return targets
     names = _known_names(model)
     place = {name: number for number, name in enumerate(names.tolist())}
-    unknown = next((label for label in task.own_classes if label not in place), None)
+    unknown = next((classes[index] for index in np.unique(targets) if classes[index] not in place), None)
     if unknown is not None:
         raise ValueError(f"`model` must know the classes that it goes on to learn, got {unknown!r}.")
-    return names[np.array([place.get(label, 0) for label in task.classes])[task.targets]]
+    return names[np.array([place.get(label, 0) for label in classes])[targets]]
+
+
+def _mixed(new: tuple[Any, Any], kept: tuple[Rows, Any], old: Old) -> tuple[Any, Any]:
+    """Rows and targets of new examples and of old ones, in random order."""
+    rows, targets = new
+    places = old.places(old.replay.extra(len(targets)))
+    order = old.rng.permutation(len(targets) + len(places))
+    return rows_of(joined([rows, kept[0][places]]))[order], np.concatenate([targets, kept[1][places]])[order]
+
+
+@contextmanager
+def _larger_batches(estimator: Any, count: int, old: Old | None) -> Iterator[None]:
+    """Batches of the estimator have room for old examples inside: as many steps are taken as without them."""
+    size = estimator.get_params(deep=False).get("batch_size") if old is not None else None
+    if old is None or size is None:
+        yield
+        return
+    new = min(LARGEST_AUTO if size == "auto" else size, count)
+    estimator.set_params(batch_size=new + old.replay.extra(new))
+    try:
+        yield
+    finally:
+        estimator.set_params(batch_size=size)

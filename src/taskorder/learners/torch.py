@@ -19,6 +19,10 @@ import numpy as np
 from taskorder.arguments import BadArgument, unknown
 from taskorder.checks import Floats, positive_count, seed_number
 from taskorder.learners.protocol import ByClass, enough_outputs, inputs_as_floats, same_classes
+from taskorder.learners.strategy import OwnStrategy, Strategic, checked_heads
+from taskorder.learners.torch_examples import TorchExamples, single_output
+from taskorder.learners.torch_strategies import torch_strategy
+from taskorder.strategies import EWC, Distill, L2Init, Strategy
 from taskorder.task import Rows, Task, number_array, rows_of
 
 try:
@@ -31,6 +35,14 @@ FORWARD_EXAMPLES = 1024
 CHANNELS = ("first", "last")
 
 
+def need_torch() -> None:
+    """Say what is missing where there is no PyTorch."""
+    if torch is None:
+        raise ValueError(
+            '`TorchLearner` must have PyTorch, got no such package. Install it with: pip install "taskorder[torch]".'
+        )
+
+
 @dataclass
 class TorchModel:
     """A module in training with its optimizer."""
@@ -41,9 +53,11 @@ class TorchModel:
     seen: tuple[str, ...] = ()
     """Names of the tasks learned so far."""
     classes: tuple[Hashable, ...] = ()
+    memory: Any = None
+    """What the strategy remembers; copies share it."""
 
 
-class TorchLearner(ByClass):
+class TorchLearner(Strategic, ByClass):
     """A PyTorch module, trained on cross-entropy; on the squared error where labels are numbers.
 
     Inputs reach the module as they are in the task, except that uint8 becomes float from 0 to 1. Texts reach it as a
@@ -65,6 +79,12 @@ class TorchLearner(ByClass):
     channels : str
         Where images have their channels: "first" for tensors, which is what convolutions take; "last" for images as
         files hold them, and then they are moved.
+    heads : str
+        shared: the module's outputs are those of the labels, and all compete. task: each task is trained and tested on
+        the outputs of its own classes, as if it had a last layer of its own. class: as shared, where tasks have classes
+        of their own.
+    strategy : Replay, EWC, Distill, L2Init or object, optional
+        What to do against forgetting: a record of `taskorder.strategies`, or an object of yours (`OwnStrategy`).
 
     Examples
     --------
@@ -82,12 +102,10 @@ class TorchLearner(ByClass):
         device: str = "cpu",
         reset_optimizer: bool = False,
         channels: str = "first",
+        heads: str = "shared",
+        strategy: Strategy | OwnStrategy | None = None,
     ) -> None:
-        if torch is None:
-            raise ValueError(
-                "`TorchLearner` must have PyTorch, got no such package. "
-                'Install it with: pip install "taskorder[torch]".'
-            )
+        need_torch()
         self.module_factory = module_factory
         self.optimizer_factory = optimizer_factory or torch.optim.Adam
         for name, given, fix in (
@@ -103,6 +121,8 @@ class TorchLearner(ByClass):
         if channels not in CHANNELS:
             raise unknown("channels", channels, CHANNELS)
         self.channels = channels
+        self.heads = checked_heads(heads)
+        self._set_strategy(strategy)
 
     def make(self, seed: int) -> TorchModel:
         """A fresh module and optimizer."""
@@ -115,7 +135,7 @@ class TorchLearner(ByClass):
     def adopt(self, given: Any, classes: tuple[Hashable, ...]) -> TorchModel:
         """A copy of a module, of a module and its optimizer, or of a model of this learner."""
         if isinstance(given, TorchModel):
-            return self.copy(given)
+            return self._begun(self.copy(given))
         module, optimizer = given if isinstance(given, tuple) and len(given) == 2 else (given, None)
         if not isinstance(module, torch.nn.Module):
             raise ValueError(
@@ -126,33 +146,44 @@ class TorchLearner(ByClass):
             raise ValueError(f"`model` must be (module, optimizer), got {type(optimizer).__name__} for the second.")
         if optimizer is None:
             return replace(self._model(copy.deepcopy(module), 0), classes=classes)
-        return replace(self.copy(TorchModel(module, optimizer, 0)), classes=classes)
+        return self._begun(replace(self.copy(TorchModel(module, optimizer, 0)), classes=classes))
 
     def fit(self, model: TorchModel, task: Task) -> TorchModel:
         """Train on; changes the model."""
+        visit = model.seen.count(task.name)
+        self._train(model, task, zlib.crc32(f"{model.seed} {visit} {task.name}".encode()))
+        model.memory = self._remembered(model, task, visit)
+        model.seen += (task.name,)
+        return model
+
+    def _train(self, model: TorchModel, task: Task, seed: int) -> None:
+        """Train on the examples of a task, and on old ones that a strategy has kept."""
         model.classes = same_classes(model.classes, task, numbers=task.regression)
-        # what is in memory goes to the device once, all else a batch at a time
-        whole = self._tensor(task.inputs) if isinstance(task.inputs, np.ndarray) else None
-        targets = torch.tensor(task.targets, device=self.device, dtype=torch.float32 if task.regression else None)
+        if task.regression and self.heads != "shared":
+            raise BadArgument(
+                f"`heads` must be 'shared' where labels are numbers, got {self.heads!r} for {task.name!r}: one "
+                "output predicts them all."
+            )
+        new = TorchExamples.of_task(task, self)
+        kept = self._old(model.memory, model.seed, task.name, model.seen.count(task.name))
+        old = None if kept is None else TorchExamples.of_kept(kept.parts, self, len(model.classes))
         if self.reset_optimizer:
             model.optimizer = self.optimizer_factory(model.module.parameters())
-        visit = zlib.crc32(f"{model.seed} {model.seen.count(task.name)} {task.name}".encode())
         model.module.train()
-        with self._random(visit):
+        with self._random(seed):
             for _ in range(self.epochs):
-                for rows in self._batches(len(targets)):
-                    batch = self._tensor(task.rows[rows.numpy()]) if whole is None else whole[rows]
-                    outputs = self._outputs(model, batch)
-                    if task.regression:
-                        loss = torch.nn.functional.mse_loss(_single(outputs), targets[rows])
-                    else:
-                        enough_outputs(outputs.shape[1], task.classes)
-                        loss = torch.nn.functional.cross_entropy(outputs, targets[rows])
+                for rows in self._batches(len(new)):
+                    batch = new.take(rows)
+                    if old is not None and kept is not None:
+                        batch = batch.with_more(old.take(torch.from_numpy(kept.places(kept.replay.extra(len(rows))))))
+                    outputs = self.outputs(model.module, batch.inputs)
+                    loss = batch.loss(outputs)
+                    if hasattr(self._acting, "penalty"):
+                        first = batch.inputs[: len(rows)]
+                        loss = loss + self._acting.penalty(model.memory, model.module, first, outputs[: len(rows)])
                     model.optimizer.zero_grad()
                     loss.backward()
                     model.optimizer.step()
-        model.seen += (task.name,)
-        return model
 
     def losses_by_class(self, model: TorchModel, inputs: Any) -> Floats:
         """Minus the log probabilities."""
@@ -162,12 +193,20 @@ class TorchLearner(ByClass):
 
     def predicted(self, model: TorchModel, inputs: Any) -> Floats:
         """The only output for each row."""
-        return np.asarray(_single(self._forward(model, inputs)).numpy(), np.float64)
+        return np.asarray(single_output(self._forward(model, inputs)).numpy(), np.float64)
 
     def copy(self, model: TorchModel) -> TorchModel:
         """A copy of the module, and one of the optimizer that trains that copy."""
         module, optimizer = copy.deepcopy((model.module, model.optimizer))
         return replace(model, module=module, optimizer=optimizer)
+
+    def _carried_out(self, strategy: Strategy | OwnStrategy) -> Any:
+        """Also what adds to the loss."""
+        if isinstance(strategy, EWC | Distill | L2Init):
+            return torch_strategy(strategy, self)
+        if hasattr(strategy, "penalty") and hasattr(strategy, "remember") and not isinstance(strategy, type):
+            return strategy
+        return super()._carried_out(strategy)
 
     def describe(self) -> str:
         """The module, its first weights, the optimizer and all settings."""
@@ -176,12 +215,18 @@ class TorchLearner(ByClass):
         return (
             f"torch {torch.__version__} {model.module} {weights} {model.optimizer} epochs={self.epochs} "
             f"batch_size={self.batch_size} device={self.device.type} reset_optimizer={self.reset_optimizer}"
-            f"{' channels=last' if self.channels == 'last' else ''}"
+            f"{' channels=last' if self.channels == 'last' else ''}{self._said()}"
         )
 
     def _model(self, module: Any, seed: int) -> TorchModel:
         module = module.to(self.device)
-        return TorchModel(module, self.optimizer_factory(module.parameters()), seed)
+        return self._begun(TorchModel(module, self.optimizer_factory(module.parameters()), seed))
+
+    def _begun(self, model: TorchModel) -> TorchModel:
+        """With what the strategy remembers before the first task."""
+        if model.memory is None and hasattr(self._acting, "start"):
+            model.memory = self._acting.start(model.module)
+        return model
 
     def _forward(self, model: TorchModel, inputs: Any) -> Any:
         """What the module says in evaluation mode, on the processor."""
@@ -189,15 +234,17 @@ class TorchLearner(ByClass):
         model.module.eval()
         with torch.no_grad():
             parts = [
-                self._outputs(model, self._tensor(rows[np.arange(begin, min(begin + FORWARD_EXAMPLES, len(rows)))]))
+                self.outputs(
+                    model.module, self.tensor(rows[np.arange(begin, min(begin + FORWARD_EXAMPLES, len(rows)))])
+                )
                 for begin in range(0, len(rows), FORWARD_EXAMPLES)
             ]
         return torch.cat(parts).cpu()
 
-    def _outputs(self, model: TorchModel, batch: Any) -> Any:
+    def outputs(self, module: Any, batch: Any) -> Any:
         """What the module says, or how images must lie for it."""
         try:
-            return model.module(batch)
+            return module(batch)
         except RuntimeError as problem:
             if getattr(batch, "ndim", 0) != 4 or "channels" not in str(problem):
                 raise
@@ -207,7 +254,7 @@ class TorchLearner(ByClass):
                 f"{tuple(batch.shape[1:])} for the module. Try TorchLearner(..., channels={other!r})."
             ) from problem
 
-    def _tensor(self, inputs: Any) -> Any:
+    def tensor(self, inputs: Any) -> Any:
         """Floats in single precision; whole numbers (tokens, say) stay whole; texts stay a list of texts."""
         rows = rows_of(inputs)
         if rows.shown == "texts":
@@ -230,13 +277,3 @@ class TorchLearner(ByClass):
         with torch.random.fork_rng(devices=[self.device] if self.device.type == "cuda" else []):
             torch.manual_seed(seed)
             yield
-
-
-def _single(outputs: Any) -> Any:
-    """(n,) the only output of each example."""
-    if outputs.ndim > 2 or (outputs.ndim == 2 and outputs.shape[1] != 1):
-        raise ValueError(
-            "`module_factory` must make a module with one output where labels are numbers, "
-            f"got shape {tuple(outputs.shape)}."
-        )
-    return outputs.reshape(len(outputs))

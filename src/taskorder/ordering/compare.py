@@ -13,6 +13,7 @@ from taskorder import checks
 from taskorder.arguments import BadArgument
 from taskorder.checks import Floats, Ints, counted
 from taskorder.constraints import TaskName
+from taskorder.machine import one_blas_thread
 from taskorder.ordering.clock import Clock, Watch
 from taskorder.ordering.law_problem import LawProblem
 from taskorder.ordering.optimum import listed_orders
@@ -110,6 +111,7 @@ def compare(
     return with_other_retentions(comparison, inputs, others, Clock(limit, watch))
 
 
+@one_blas_thread()
 def with_prices(comparison: Comparison, inputs: SolverInput, clock: Clock) -> Comparison:
     """The comparison with what each constraint costs."""
     prices = constraint_prices(inputs, clock)
@@ -118,6 +120,7 @@ def with_prices(comparison: Comparison, inputs: SolverInput, clock: Clock) -> Co
     return replace(comparison, prices=prices, notes=(*comparison.notes, *late))
 
 
+@one_blas_thread()
 def with_other_retentions(
     comparison: Comparison, inputs: SolverInput, retentions: Iterable[float], clock: Clock
 ) -> Comparison:
@@ -125,13 +128,18 @@ def with_other_retentions(
     others = tuple(retentions)
     if not others or inputs.table.output is not None or inputs.constraints.num_open < 2:
         return comparison
-    return replace(
+    comparison = replace(
         comparison,
         at_retention=tuple(filter(None, (at_retention(inputs, other, comparison, clock) for other in others))),
         best_orders=best_orders(inputs, clock),
     )
+    if not clock.cut or not all(score.complete for score in comparison.scores):
+        return comparison  # where rules were cut short, it says so already
+    reason = "by request" if clock.stopped else "at the time limit"
+    return replace(comparison, notes=(*comparison.notes, f"searches at other retentions were stopped {reason}"))
 
 
+@one_blas_thread()
 def compare_input(
     inputs: SolverInput, num_random: int, time_limit: float | None, watch: Watch | None = None
 ) -> tuple[Comparison, Floats]:

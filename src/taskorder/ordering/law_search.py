@@ -30,6 +30,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from taskorder.checks import Bools, Floats, Ints
+from taskorder.machine import one_blas_thread
 from taskorder.ordering.clock import Clock
 from taskorder.ordering.exact import Proof
 from taskorder.ordering.groups_from_end import GroupsFromEnd
@@ -58,6 +59,7 @@ NEGLIGIBLE = 1e-13
 """Where the discount d^t falls below this, sorting further gains changes nothing."""
 
 
+@one_blas_thread()
 def best_by_law(problem: LawProblem, goal: int, *, seed: int, clock: Clock) -> Proof:
     """The order with the most (goal 1) or least (-1) score, or the least (1) or most (-1) error.
 
@@ -71,7 +73,7 @@ def best_by_law(problem: LawProblem, goal: int, *, seed: int, clock: Clock) -> P
     spread = spread_over_orders(problem, seed)
     if problem.objective == "score":
         return _search(problem, goal, PROVEN * spread, seed, clock)
-    start = _search(_as_score(problem), goal, PROVEN * spread, seed, clock.share(0.3))
+    start = _search(as_score(problem), goal, PROVEN * spread, seed, clock.share(0.3))
     order = improved(problem, start.order, cost, seed, clock)
     value = cost * problem.value(order)
     return Proof(order, value, -math.inf, 0)
@@ -89,7 +91,7 @@ def free_beginning(problem: LawProblem, order: Ints, tolerance: float) -> int:
     """How many of the first visits can be learned in any order without changing the score by more than `tolerance`."""
     if problem.size < 2:
         return 0
-    peel = _Peel.of(replace(problem, together=None), 1)  # any order at all
+    peel = Peel.of(replace(problem, together=None), 1)  # any order at all
     g = peel.gains.copy()
     left = problem.size
     for k in order[::-1]:
@@ -104,7 +106,7 @@ def free_beginning(problem: LawProblem, order: Ints, tolerance: float) -> int:
     return 0
 
 
-def _as_score(problem: LawProblem) -> LawProblem:
+def as_score(problem: LawProblem) -> LawProblem:
     """The same visits, for the score: where the search for the least error starts."""
     total = problem.weights.sum()
     return replace(problem, weights=problem.weights / total, objective="score")
@@ -112,7 +114,7 @@ def _as_score(problem: LawProblem) -> LawProblem:
 
 def _search(problem: LawProblem, goal: int, tolerance: float, seed: int, clock: Clock) -> Proof:
     """Beams of growing width, each with the best order so far as its bar, and local search in between."""
-    peel = _Peel.of(problem, goal)
+    peel = Peel.of(problem, goal)
     best, value, bound, nodes = np.arange(0), -math.inf, math.inf, 0
     searched = -math.inf  # the value of the last order that local search could not improve
     for width in BEAM_WIDTHS:
@@ -148,7 +150,7 @@ class _Ending:
 
 
 @dataclass(frozen=True, eq=False)
-class _Peel:
+class Peel:
     """Gains from the end, with the start as one more row, and the constants of the bound."""
 
     gains: Floats
@@ -170,7 +172,8 @@ class _Peel:
     groups: GroupsFromEnd | None = None
 
     @classmethod
-    def of(cls, problem: LawProblem, goal: int) -> _Peel:
+    def of(cls, problem: LawProblem, goal: int) -> Peel:
+        """The tasks of a problem before any of them is placed at the end."""
         rows = np.vstack([problem.rows, problem.start])
         table = rows[:, problem.tasks]
         n = problem.size

@@ -44,7 +44,10 @@ def improved(problem: LawProblem, order: Ints, sign: int, seed: int, clock: Cloc
 
 
 def descended(problem: LawProblem, order: Ints, sign: int, clock: Clock) -> Ints:
-    """The order after moves of single visits, the last ones first, until none helps or the time is over."""
+    """The order after moves of single visits, or of groups, the last ones first, until none helps or the time is
+    over."""
+    if problem.together is not None:
+        return _group_moves(problem, problem.together, sign).descended(order, clock)
     cost = sign * problem.value(order)
     moved = True
     while moved:

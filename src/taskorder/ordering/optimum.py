@@ -29,6 +29,7 @@ FIRST_SHARE = 0.1
 """Of the time for all independent parts together; those that it was too short for share the rest."""
 
 
+@one_blas_thread()
 def minimize(problem: Problem, *, seed: int, clock: Clock) -> Proof:
     """The best order of `problem`; independent parts are solved apart and their gains add up."""
     coupled = (problem.C != 0) | (problem.G != 0) | problem.precedes | problem.precedes.T
@@ -81,6 +82,8 @@ def _minimize_part(problem: Problem, seed: int, clock: Clock, limit: float) -> P
     """limit: seconds for the whole problem, which decide how to go about it, however many of them `clock` has left."""
     if (orders := listed_orders(problem)) is not None:
         return best_listed(problem, orders)
+    import scipy.linalg  # noqa: F401  (its BLAS is limited once it is loaded)
+
     with one_blas_thread():
         return _search_and_prove(problem, seed, clock, limit)
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from taskorder.checks import Floats, Ints
+from taskorder.machine import one_blas_thread
 from taskorder.ordering.groups import in_place, part_of_groups
 from taskorder.theory.closed_form import output_factor
 
@@ -96,6 +97,7 @@ class Problem:
         )
 
 
+@one_blas_thread()
 def open_problem(
     similarity: Floats,
     output: Floats | None,

@@ -14,6 +14,7 @@ from taskorder.arguments import BadArgument, unknown
 from taskorder.checks import Bools, Floats, Ints
 from taskorder.constraints import TaskName
 from taskorder.given_table import TRANSFER, kind_of
+from taskorder.machine import one_blas_thread
 from taskorder.ordering import rules
 from taskorder.ordering.clock import Clock, Watch
 from taskorder.ordering.first_order import first_order_rule
@@ -43,6 +44,8 @@ Rule = Callable[[SolverInput, Clock], RuleResult]
 RULES_WITHOUT_WEIGHTS = ("periphery-to-core", "core-to-periphery", "first-order")
 """Rules that rank by similarity alone: `weights` must be left out with them."""
 SORTED_GROUPS = "each group stands where the mean of its tasks ranks, and is sorted inside"
+CUT_SHORT = "before the search was finished"
+"""In the note of a plan whose search the time limit or a person has ended."""
 RULES_WITH_REPEATS = ("optimal", "random", "worst")
 """Rules that can visit a task more than once."""
 
@@ -151,6 +154,7 @@ def solve(
     return solve_input(inputs, rule, time_limit=time_limit, watch=watch, options={"repair": bool(repair)})
 
 
+@one_blas_thread()
 def solve_input(
     inputs: SolverInput,
     rule: str,
@@ -168,7 +172,7 @@ def solve_input(
     notes = [*result.notes]
     if (clock.cut or clock.left <= 0) and not result.proven:
         reason = "by request" if clock.stopped else "at the time limit"
-        notes.append(f"stopped {reason} before the search was finished; a longer run may find a better order")
+        notes.append(f"stopped {reason} {CUT_SHORT}; a longer run may find a better order")
     notes += law_notes(inputs, rule, result.order)
     output = inputs.table.output
     return make_plan(

@@ -25,6 +25,7 @@ from taskorder.given_table import (
     given_table,
     kind_of,
 )
+from taskorder.machine import one_blas_thread
 from taskorder.ordering.law_problem import LawProblem
 from taskorder.ordering.problem import Problem, open_problem
 from taskorder.records import Plan, Repair
@@ -149,6 +150,7 @@ class SolverInput:
         return self.problem(repeats) if self.law is None else self.law_problem(repeats)
 
 
+@one_blas_thread()
 def checked_table(
     similarity: ArrayLike, output: ArrayLike | None = None, *, repair: bool = True, filled: tuple[str, ...] = ()
 ) -> CheckedTable:
@@ -172,6 +174,7 @@ def checked_table(
     )
 
 
+@one_blas_thread()
 def solver_input(
     table: ArrayLike,
     *,

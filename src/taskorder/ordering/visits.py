@@ -105,6 +105,8 @@ def _neighbors(inputs: SolverInput, sequence: Ints, sign: int, clock: Clock) -> 
         if task not in inputs.constraints.learned:
             rest.remove(task)
     problem = _signed_problem(inputs, tuple(rest), sign)
+    import scipy.linalg  # noqa: F401  (its BLAS is limited once it is loaded)
+
     with one_blas_thread():
         order = search(problem, seed=inputs.seed, clock=clock)
     yield problem.tasks[order], problem.error(order)

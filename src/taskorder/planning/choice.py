@@ -10,10 +10,12 @@ import numpy as np
 from taskorder.checks import Floats, Ints
 from taskorder.constraints import Constraints
 from taskorder.ordering.prices import PRICED, without_each
+from taskorder.ordering.quick_law_search import good_by_law
 from taskorder.ordering.sampling import random_orders
-from taskorder.ordering.solve import RULES_WITHOUT_WEIGHTS, solve_input
+from taskorder.ordering.solve import CUT_SHORT, RULES_WITHOUT_WEIGHTS, solve_input
 from taskorder.ordering.solver_input import CheckedTable, Law, SolverInput, checked_table
 from taskorder.planning.fitted_law import FittedLaw
+from taskorder.planning.pair_effects import pairwise_better
 from taskorder.tables.loss_ratios import clip_similarity
 
 Order = tuple[int, ...]
@@ -22,8 +24,9 @@ LISTED = 7
 """Up to so many open tasks all allowed orders are listed."""
 MAX_COMPARED = 1000
 """Random orders to compare with, where there are more."""
-SEARCH_SECONDS = 0.3
-"""For a resample or an alternative; the plan itself gets the time that `solve` takes by default."""
+SECONDS = 10.0
+"""For the search of the plan itself, as `solve` takes by default. Resamples, alternatives and prices are searched
+quickly, by step counts alone: what they say must not depend on how busy the machine is."""
 MOST_PRICES = 20
 """Constraints whose price is computed, each with a search."""
 PAPER_RULES = ("periphery-to-core", "core-to-periphery", "max-path", "min-path", "first-order")
@@ -73,8 +76,21 @@ def law_input(law: FittedLaw, constraints: Constraints) -> SolverInput:
     return SolverInput(table, constraints, law=rule, options=options)
 
 
-def best_order(law: FittedLaw, constraints: Constraints, seconds: float = SEARCH_SECONDS) -> Order:
-    """The allowed order that the law rates highest: of all, or of those near the one that the solver finds.
+def plan_order(law: FittedLaw, similarity: Floats, rule: str, constraints: Constraints) -> tuple[Order, list[str]]:
+    """The order of a plan by a rule, and a note where its search was cut short."""
+    if rule == AUTO and allowed_orders(constraints) is not None:
+        return best_order(law, constraints), []
+    inputs = _rule_input(law, similarity, rule, constraints)
+    found = solve_input(inputs, "optimal" if rule == AUTO else rule, time_limit=SECONDS)
+    order = best_order(law, constraints, found.order) if rule == AUTO else found.order
+    if not any(CUT_SHORT in note for note in found.notes):
+        return order, []
+    return order, [f"the search for the order was stopped after {SECONDS:g} s; there may be a better one"]
+
+
+def best_order(law: FittedLaw, constraints: Constraints, found: Order | None = None) -> Order:
+    """The allowed order that the law rates highest: of all, or of those near the one that a search has found, quickly
+    where `found` is left out.
 
     >>> table = np.array([[1.0, 0.8, 0.7], [0.1, 1.0, 0.2], [0.3, 0.3, 1.0]])
     >>> law = FittedLaw(table, np.full(3, 0.1), np.zeros(3), np.full(3, 1 / 3), {}, 1.0)
@@ -82,8 +98,11 @@ def best_order(law: FittedLaw, constraints: Constraints, seconds: float = SEARCH
     (2, 1, 0)
     """
     orders = allowed_orders(constraints)
+    if orders is None and law.effects is not None:
+        begun = solve_input(law_input(law, constraints), "row-sums", time_limit=None).order
+        return pairwise_better(begun, law.effects.worth(law.weights), constraints.allows)
     if orders is None:
-        found = solve_input(law_input(law, constraints), "optimal", time_limit=seconds).order
+        found = _quick_order(law, "optimal", constraints) if found is None else found
         # the solver does not know what pairs add: as it says, or with one of them moved to the end
         moved = [(*(task for task in found if task not in pair), *pair) for pair in law.beyond]
         orders = np.array([found, *filter(constraints.allows, moved)])
@@ -107,9 +126,20 @@ def rule_order(law: FittedLaw, similarity: Floats, rule: str, constraints: Const
 
     Weights are left out with a rule that cannot use them.
     """
+    if rule in ("optimal", "worst"):
+        return _quick_order(law, rule, constraints)
+    return solve_input(_rule_input(law, similarity, rule, constraints), rule, time_limit=None).order
+
+
+def _rule_input(law: FittedLaw, similarity: Floats, rule: str, constraints: Constraints) -> SolverInput:
     if rule not in PAPER_RULES:
-        return solve_input(law_input(law, constraints), rule, time_limit=SEARCH_SECONDS).order
+        return law_input(law, constraints)
     if rule in RULES_WITHOUT_WEIGHTS:
         constraints = replace(constraints, weights=None)
-    inputs = SolverInput(checked_table(clip_similarity(similarity)[0]), constraints)
-    return solve_input(inputs, rule, time_limit=SEARCH_SECONDS).order
+    return SolverInput(checked_table(clip_similarity(similarity)[0]), constraints)
+
+
+def _quick_order(law: FittedLaw, rule: str, constraints: Constraints) -> Order:
+    """A good order by the law, or a bad one for the rule worst."""
+    problem = law_input(law, constraints).law_problem()
+    return tuple(problem.tasks[good_by_law(problem, 1 if rule == "optimal" else -1)].tolist())

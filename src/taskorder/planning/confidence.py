@@ -41,6 +41,8 @@ UNSEEN = 0.55
 """What a pilot cannot show of the mean over tasks, of the spread of the transfer table; by sqrt(P) less for P tasks."""
 UNSEEN_TASK = 0.65
 """The same for the knowledge of one task."""
+UNSEEN_HEADS = 4.2
+"""How many times more that is where each task has a head of its own, of what it matters which of two tasks is first."""
 SIGMAS_OF_90_PERCENT = 1.645
 """Standard deviations to each side that hold 90 % of a normal distribution."""
 SHOWN = 10
@@ -177,7 +179,9 @@ def _noise(pilot: Pilot, rated: Sequence[Floats]) -> float:
 
 
 def _differences(law: FittedLaw) -> float:
-    """How much tasks differ in what they teach each other: the standard deviation of the table off its diagonal."""
+    """How much tasks differ in what they do to each other: the standard deviation of the table off its diagonal."""
+    if law.effects is not None:
+        return UNSEEN_HEADS * law.effects.differences
     return float(law.table[~np.eye(len(law.table), dtype=bool)].std()) if len(law.table) > 1 else 0.0
 
 

@@ -20,6 +20,7 @@ from taskorder.arguments import BadArgument
 from taskorder.checks import Floats, Ints, positive_count
 from taskorder.learners.orders import FitReport, learn_orders
 from taskorder.learners.protocol import Learner, Score, is_learner
+from taskorder.parsing import json_values
 from taskorder.planning.measurements import Measurements
 from taskorder.planning.pilot import label_notes
 from taskorder.prefixes import Prefix
@@ -119,7 +120,7 @@ class TransferLosses:
     def from_json(cls, text: str) -> TransferLosses:
         """The table that `to_json` wrote."""
         try:
-            values = json.loads(text)
+            values = json_values(text)
             names, seeds = tuple(map(str, values["names"])), tuple(map(int, values["seeds"]))
             losses, chance = np.array(values["losses"], float), np.array(values["chance"], float)
             accuracy = None if values["accuracy"] is None else np.array(values["accuracy"], float)
@@ -134,7 +135,7 @@ class TransferLosses:
             if not all(np.isfinite(table).all() for table in (*tables, *(examples or ()))):
                 raise ValueError("numbers that are not finite")
             return cls(names, losses, chance, accuracy, seeds, tuple(map(str, values["notes"])), examples)
-        except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as problem:
+        except (KeyError, TypeError, ValueError, OverflowError) as problem:
             reason = str(problem) or type(problem).__name__
             raise ValueError(f"`text` must be JSON written by TransferLosses.to_json, got: {reason}.") from None
 

@@ -8,6 +8,8 @@
     pairs       what a pair (i, k) shows beyond the law with that table is added to the prediction of every order that
                 ends with i, k; of a pair on a small sample only the part `CARRIED`
 
+Where each task has a head of its own, pairs alone tell orders apart (planning/pair_effects.py).
+
 Of 0, 1/4, 1/2 and 1 a quarter correlated best with the truth in most pilots of the development sets, where differences
 are small (`python benchmarks/planning.py pairs`).
 """
@@ -22,6 +24,7 @@ import numpy as np
 
 from taskorder.checks import Floats, Ints
 from taskorder.planning.measurements import Measurements, Part
+from taskorder.planning.pair_effects import PairEffects
 from taskorder.prefixes import Prefix
 from taskorder.tables.knowledge import shrunken_table, transfer_table
 from taskorder.theory.law import final_knowledge
@@ -52,6 +55,8 @@ class Pilot(NamedTuple):
     """(P,) importance of each task."""
     sizes: Floats | None = None
     """(P,) examples that each task was learned from, where that is not what it was measured on."""
+    heads: bool = False
+    """Whether each task has a head of its own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,9 +77,15 @@ class FittedLaw:
     """The share of the table's asymmetry that is no noise."""
     guess: Floats | None = None
     """(P,) the accuracy of guessing; None where accuracies are unknown."""
+    effects: PairEffects | None = None
+    """What tasks with heads of their own do to each other; None for shared heads."""
+    learned: Prefix = ()
+    """Tasks that come before."""
 
     def knowledge(self, orders: Ints) -> Floats:
         """(n, P) what is known after each of n orders of equal length."""
+        if self.effects is not None:
+            return self.effects.knowledge(orders, self.start, self.learned)
         known = knowledge_after(self.table, orders, self.retention, self.start)
         if self.beyond and orders.shape[1] > 1:
             P = len(self.table)
@@ -105,7 +116,8 @@ class FittedLaw:
     @property
     def objective(self) -> str:
         """score, or error where much is retained."""
-        return "error" if float(self.retention.mean()) > ERROR_FROM else "score"
+        much = float(self.retention.mean()) > ERROR_FROM
+        return "error" if much and self.effects is None else "score"  # heads know nothing above 1
 
     def rate(self, orders: Ints) -> Floats:
         """(n,) how good orders are, more is better: the score, or minus the weighted mean of (1 - knowledge)^2."""
@@ -124,20 +136,35 @@ def fitted_law(pilot: Pilot, part: Part | None = None) -> FittedLaw:
     assert chance is not None
     known = measured.knowledge(part).mean(axis=0)
     counts = measured.counts if part is None or part[1] is None else tuple(len(rows) for rows in part[1])
+    guess = None if accuracy is None else measured.guess
+    weights = np.ones(P) if pilot.weights is None else pilot.weights
+    weights = weights / weights.sum()
+    if pilot.heads:
+        effects = PairEffects.of(dict(zip(measured.sequences, known, strict=True)), P)
+        return _with_heads(effects, pilot, weights, guess)
     rows = learned_rows(dict(zip(measured.sequences, known, strict=True)), P, pilot.on_sample)
     if accuracy is None or counts is None or measured.guess is None:
         table, kept = transfer_table(rows), 1.0
     else:
         tables = losses[alone], chance[alone], accuracy[alone]
         table, kept = _table(*tables, 1 / measured.guess, counts, pilot.sizes, rows)
+    # nobody knows more than all, but tasks that help each other (or noise) can make it look so
+    table = np.minimum(table, 1.0)
     beyond: dict[Prefix, Floats] = {}
     for pair in (sequence for sequence in row if len(sequence) == 2 and pilot.carried):
         predicted = final_knowledge(table, pair, pilot.on_sample)
         beyond[pair] = pilot.carried * (known[row[pair]] - predicted)
     start = pilot.start if pilot.start is not None else final_knowledge(table, pilot.learned, pilot.retention)
-    weights = np.ones(P) if pilot.weights is None else pilot.weights
-    guess = None if accuracy is None else measured.guess
-    return FittedLaw(table, pilot.retention, start, weights / weights.sum(), beyond, kept, guess)
+    return FittedLaw(table, pilot.retention, start, weights, beyond, kept, guess)
+
+
+def _with_heads(effects: PairEffects, pilot: Pilot, weights: Floats, guess: Floats | None) -> FittedLaw:
+    """The law where a network knows nothing of a head that it has not trained."""
+    nothing = np.zeros(len(weights))
+    start = effects.knowledge(np.array([pilot.learned], dtype=np.int64).reshape(1, -1), nothing)[0]
+    start = start if pilot.start is None else np.maximum(pilot.start, 0.0)
+    table = np.diag(effects.alone)
+    return FittedLaw(table, pilot.retention, start, weights, {}, 1.0, guess, effects, pilot.learned)
 
 
 def learned_rows(known: Mapping[Prefix, Floats], num_tasks: int, retention: Floats) -> Floats:

@@ -1,7 +1,9 @@
 """What was measured on every task after sequences of tasks were learned, and how much of it is knowledge.
 
-Knowledge is that of tables/knowledge.py: 1 is perfect, 0 is chance. Where single examples are known, it can be computed
-again on some of the seeds and examples, which is what intervals and corrections for noise rest on.
+Knowledge is that of tables/knowledge.py: 1 is perfect, 0 is chance. Of a language model it is the share of the way from
+the loss of the untouched model, 0, to the loss of the model that was tuned on the task alone, 1. Where single examples
+are known, it can be computed again on some of the seeds and examples, which is what intervals and corrections for noise
+rest on.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -19,6 +22,10 @@ from taskorder.prefixes import Prefix
 
 Part = tuple[Ints, Sequence[Ints] | None]
 """Indices of seeds and, for each task, of examples (None: all); repeats count."""
+
+LEAST_GAIN = 0.1
+"""Share of the mean gain of all tasks. A task whose own tuning gains less is known already, and counts by that mean:
+its own gain is next to nothing, and what is lost of it would be many times that."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,10 +50,13 @@ class Measurements:
     """(P,) the accuracy of guessing; None where nobody knows, and then knowledge is that of losses alone."""
     examples: tuple[Floats, ...] | None = None
     """For each task (S, B, 3, n): loss, loss to expect if shuffled, right or wrong, of each of its n examples."""
+    from_own: bool = False
+    """Whether knowledge 1 of a task is the loss after learning it alone, in place of a loss of 0; chance is then the
+    loss of the untouched model."""
 
     @classmethod
     def from_scores(
-        cls, scores: Sequence[Mapping[Prefix, Sequence[Score]]], guess: Floats | None = None
+        cls, scores: Sequence[Mapping[Prefix, Sequence[Score]]], guess: Floats | None = None, *, from_own: bool = False
     ) -> Measurements:
         """What `learn_orders` returned, by seed."""
         sequences = tuple(scores[0])
@@ -64,7 +74,7 @@ class Measurements:
         if all(score.examples is not None for of_seed in rows for row in of_seed for score in row):
             tasks = range(losses.shape[2])
             examples = tuple(np.array([[row[task].examples for row in of_seed] for of_seed in rows]) for task in tasks)
-        return cls(sequences, losses, chance, table("accuracy"), guess, examples)
+        return cls(sequences, losses, chance, table("accuracy"), guess, examples, from_own)
 
     @property
     def num_seeds(self) -> int:
@@ -99,11 +109,34 @@ class Measurements:
 
     def knowledge(self, part: Part | None = None) -> Floats:
         """(S', B, P) knowledge of each task after each sequence, for each of some seeds."""
-        losses, chance, accuracy = self.drawn(part)
+        return self.known(*self.drawn(part))
+
+    def known(self, losses: Floats, chance: Floats, accuracy: Floats | None) -> Floats:
+        """(..., P) knowledge from losses and accuracies on all tasks."""
+        if self.from_own:
+            return np.asarray((chance - losses) / self.units)
         ratios = losses / chance
         if accuracy is None or self.guess is None:
             return np.asarray(1 - ratios)
         return np.asarray(1 - ((1 - accuracy) / (1 - self.guess) + ratios) / 2)
+
+    @cached_property
+    def gains(self) -> Floats:
+        """(P,) by how much learning a task alone lowers its loss below that of the untouched model."""
+        tasks = np.arange(self.losses.shape[2])
+        alone = [self.sequences.index((task,)) for task in tasks]
+        return np.asarray((self.chance - self.losses)[:, alone, tasks].mean(axis=0))
+
+    @cached_property
+    def units(self) -> Floats:
+        """(P,) the loss that knowledge of 1 is worth, where it counts from the untouched model."""
+        mean = float(self.gains.mean())
+        if mean <= 0:
+            raise BadArgument(
+                "`learner` must lower the losses of the tasks that it learns, "
+                f"got {-mean:+.3g} on their mean after learning each alone. Take more steps, or another learning rate."
+            )
+        return np.where(self.gains < LEAST_GAIN * mean, mean, self.gains)
 
 
 def halves(measured: Measurements, rng: np.random.Generator, *, again: bool = False) -> tuple[Part, Part]:

@@ -17,7 +17,7 @@ import numpy as np
 from taskorder.arguments import BadArgument
 from taskorder.checks import Floats
 from taskorder.learners.orders import FitReport, learn_orders
-from taskorder.learners.protocol import Learner, Model, Score, score
+from taskorder.learners.protocol import Learner, Model, Score, own_outputs, score
 from taskorder.planning.budget import Budget, Meter
 from taskorder.planning.measurements import Measurements
 from taskorder.planning.retention import sampled_pairs
@@ -46,16 +46,26 @@ class Measured(NamedTuple):
     """Examples learned from in all, without epochs."""
 
 
-def guessing(tasks: Sequence[Task]) -> Floats | None:
-    """(P,) the accuracy of guessing among the classes of all tasks, each of which is an output; None where there are
-    no classes."""
-    return np.array([1 / len(task.classes) for task in tasks]) if tasks[0].classes else None
+def guessing(tasks: Sequence[Task], learner: Learner) -> Floats | None:
+    """(P,) the accuracy of guessing among the classes that a task is tested on: those of all tasks, or its own where
+    each has a head; None where there are no classes."""
+    if not tasks[0].classes:
+        return None
+    own = [own_outputs(learner, task) for task in tasks]
+    return np.array([1 / len(task.classes if o is None else o) for task, o in zip(tasks, own, strict=True)])
 
 
-def known_now(sample: Sequence[Task], learner: Learner, model: Model) -> Floats:
-    """(P,) what a model knows of every task."""
+def measurements(sample: Sequence[Task], learner: Learner, scores: Sequence[SeedScores]) -> Measurements:
+    """The scores with what they are compared with: guessing, or the model that has learned a task alone."""
+    no_labels = sample[0].has_data and sample[0].labels is None
+    from_own = no_labels and getattr(learner, "perfect", "") == "own"
+    return Measurements.from_scores(scores, guessing(sample, learner), from_own=from_own)
+
+
+def known_now(sample: Sequence[Task], learner: Learner, model: Model, measured: Measurements) -> Floats:
+    """(P,) what a model knows of every task, in the terms of what was measured."""
     scores: SeedScores = {(): tuple(score(learner, model, task) for task in sample)}
-    return np.asarray(Measurements.from_scores([scores], guessing(sample)).knowledge()[0, 0])
+    return np.asarray(measured.known(*Measurements.from_scores([scores]).drawn())[0, 0])
 
 
 def measure_pilot(

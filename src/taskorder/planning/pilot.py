@@ -80,6 +80,49 @@ def pilot_sample(
     return tuple(sampled)
 
 
+def sample_apart(tasks: Iterable[Task], size: float = 0.01, seed: int = 0) -> tuple[Task, ...]:
+    """A pilot sample that is tested on other training examples: what a learner keeps of a task, or learned of it by
+    heart, says nothing about new ones.
+
+    As many are tested as are learned from, class by class. Where fewer are left, tests take a quarter of all. A task
+    too small for two classes to be tested is tested on what is learned.
+
+    >>> whole = Task("a", np.arange(40.0)[:, None], [0, 1] * 20)
+    >>> for size in (10, 40):
+    ...     (task,) = sample_apart([whole], size)
+    ...     len(task.inputs), len(task.eval_inputs), set(task.inputs.ravel()) & set(task.eval_inputs.ravel())
+    (10, 10, set())
+    (30, 10, set())
+    """
+    sampled = []
+    for task in align(tasks):
+        rng = np.random.default_rng([seed, zlib.crc32(task.name.encode())])
+        counted = checked_size(size)
+        rows = _sampled_rows(task, int(size) if counted else None, float(size), rng)
+        learned, tested = _apart(task.strata, rows, rng)
+        sample = replace(task.take(learned), eval_inputs=None, eval_labels=None)
+        if len(np.unique(task.strata[tested])) >= min(2, len(task.classes) or 1):
+            others = task.take(tested)
+            sample = replace(sample, eval_inputs=others.inputs, eval_labels=others.labels)
+        sampled.append(sample)
+    return tuple(sampled)
+
+
+def _apart(strata: Ints, rows: Ints, rng: np.random.Generator) -> tuple[Ints, Ints]:
+    """Rows to learn from and rows to test on, none of them twice."""
+    learned, tested = [], []
+    chosen = np.zeros(len(strata), dtype=bool)
+    chosen[rows] = True
+    for value in np.unique(strata):
+        pool = np.flatnonzero(strata == value)
+        mine, rest = pool[chosen[pool]], rng.permutation(pool[~chosen[pool]])
+        count = min(len(mine), max(len(rest), len(pool) // 4))
+        given = rng.permutation(mine)[: max(0, count - len(rest))]
+        learned.append(np.setdiff1d(mine, given))
+        tested += [rest[:count], given]
+    return np.sort(np.concatenate(learned)), np.sort(np.concatenate(tested))
+
+
 def checked_size(size: float) -> bool:
     """Whether the size of a pilot is a number of examples; False for a share of them."""
     counted = whole(size) is not None

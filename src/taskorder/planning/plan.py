@@ -27,12 +27,23 @@ from taskorder.learners.protocol import Learner, Model, adopted, is_learner
 from taskorder.ordering.plans import make_plan
 from taskorder.ordering.solve import RULES, RULES_WITHOUT_WEIGHTS
 from taskorder.planning.budget import budget_of
-from taskorder.planning.choice import ALTERNATIVE_RULES, AUTO, Order, best_order, law_input, price_notes, rule_order
+from taskorder.planning.choice import (
+    ALTERNATIVE_RULES,
+    AUTO,
+    SECONDS,
+    Order,
+    best_order,
+    law_input,
+    plan_order,
+    price_notes,
+    rule_order,
+)
 from taskorder.planning.confidence import NOISY, confidence, predicted
 from taskorder.planning.estimate import TransferLosses
 from taskorder.planning.fitted_law import FittedLaw, fitted_law
 from taskorder.planning.measurements import Measurements, Part
 from taskorder.planning.measuring import known_now
+from taskorder.planning.mix import Compared, compared_with_mix, mixable, seeds_in_time, shared_budget
 from taskorder.planning.pilot import checked_size, label_notes
 from taskorder.planning.tried import Tried, tried
 from taskorder.planning.warnings import ENOUGH, cautions
@@ -44,8 +55,6 @@ from taskorder.theory.law import checked_retention
 
 BUDGET = 200
 """Fits, by default: all pairs of five tasks with three seeds take 75, of eight tasks 192."""
-SECONDS = 10.0
-"""For the search, where orders are too many to list."""
 SEARCHES = ("optimal", "worst", "first-order", "max-path", "min-path")
 SLOW_FROM, SLOW_DRAWS = 9, 20
 """With so many tasks a rule that searches is slow, and gets so many resamples."""
@@ -98,6 +107,7 @@ def plan(
     groups: Iterable[Iterable[TaskName]] = (),
     model: Model | None = None,
     budget: int | str | None = BUDGET,
+    mix: bool = True,
     draws: int = 200,
     sample_seed: int = 0,
     store: str | Path | None = None,
@@ -141,6 +151,8 @@ def plan(
         Fits in all (a number) or time ("30s", "5min"): a small one means fewer seeds, then fewer pairs. Or what to
         learn from, as a share of one training run on all examples ("0.25 runs") or in examples ("5000 examples"):
         then tasks race for the last places on growing samples, and `pilot` and `seeds` do not count. None has no limit.
+    mix
+        Whether to say what learning in this order costs against learning all tasks at once (`Plan.mix`).
     draws
         Resamples of examples and seeds for the confidence; 0 leaves it out.
     sample_seed
@@ -169,8 +181,8 @@ def plan(
     """
     return run_pilot(
         tasks, learner, pilot, rule, seeds, retention=retention, before=before, first=first, last=last, weights=weights,
-        learned=learned, groups=groups, model=model, budget=budget, draws=draws, sample_seed=sample_seed, store=store,
-        report=report, progress=progress,
+        learned=learned, groups=groups, model=model, budget=budget, mix=mix, draws=draws, sample_seed=sample_seed,
+        store=store, report=report, progress=progress,
     ).plan  # fmt: skip
 
 
@@ -190,6 +202,7 @@ def run_pilot(
     groups: Iterable[Iterable[TaskName]] = (),
     model: Model | None = None,
     budget: int | str | None = BUDGET,
+    mix: bool = True,
     draws: int = 200,
     sample_seed: int = 0,
     store: str | Path | None = None,
@@ -202,7 +215,9 @@ def run_pilot(
     ----------
     tasks, learner, pilot, rule, seeds
         As in `plan`.
-    retention, before, first, last, weights, learned, groups, model, budget, draws, sample_seed, store, report, progress
+    retention, before, first, last, weights, learned, groups, model, budget, mix, draws, sample_seed, store, report
+        As in `plan`.
+    progress
         As in `plan`.
 
     Returns
@@ -247,22 +262,33 @@ def run_pilot(
     checked_size(pilot)  # before a store is made
     chosen_seeds, limits = tuple(range(positive_count(seeds, "seeds"))), budget_of(budget)
     notes = [*label_notes(aligned), *filter(None, [getattr(learner, "note", "")])]
+    which = mixable(learner, aligned, model=model is not None, budget=limits) if mix and len(names) > 1 else None
+    each = 0 if which is None or which.why_not else which.fits(len(names))
+    shared = shared_budget(limits, len(names), len(chosen_seeds), each)
     with shown_progress(progress, report) as counted, nullcontext() if store is None else Store(store) as open_store:
         found = tried(
-            aligned, learner, pilot, chosen_seeds, limits, constraints,
+            aligned, learner, pilot, chosen_seeds, shared.order, constraints,
             retention=retention, seed=drawn_with, store=open_store, report=counted,
         )  # fmt: skip
-    if own is not None:
-        found = found._replace(pilot=found.pilot._replace(start=known_now(found.sample, learner, own)))
-    law = fitted_law(found.pilot)
+        if own is not None:
+            start = known_now(found.sample, learner, own, found.pilot.measured)
+            found = found._replace(pilot=found.pilot._replace(start=start))
+        law = fitted_law(found.pilot)
 
-    def choose(law: FittedLaw, part: Part | None) -> Order:
-        if rule == AUTO:
-            return best_order(law, constraints)
-        drawn = found.transfer if part is None else found.transfer.drawn(np.asarray(part[0]), part[1])
-        return rule_order(law, drawn.similarity(), rule, constraints)
+        def choose(law: FittedLaw, part: Part | None) -> Order:
+            if rule == AUTO:
+                return best_order(law, constraints)
+            drawn = found.transfer if part is None else found.transfer.drawn(np.asarray(part[0]), part[1])
+            return rule_order(law, drawn.similarity(), rule, constraints)
 
-    order = best_order(law, constraints, SECONDS) if rule == AUTO else choose(law, None)
+        order, cut = plan_order(law, found.transfer.similarity(), rule, constraints)
+        beside = Compared()
+        if which is not None:
+            ways = seeds_in_time(shared.seeds, each, limits, time.perf_counter() - clock, found.fits)
+            beside = compared_with_mix(
+                aligned, pilot, which, (*constraints.learned, *order), chosen_seeds[:ways], weights=constraints.weights,
+                draws=resamples, seed=drawn_with, store=open_store, report=counted,
+            )  # fmt: skip
     defaults = {"output": None, "time_limit": SECONDS, "seed": 0, "repair": True}  # those of `solve`
     made = make_plan(law_input(law, constraints), order, rule, options=defaults)
     if (rule in SEARCHES or law.objective == "error") and len(names) >= SLOW_FROM:
@@ -277,17 +303,21 @@ def run_pilot(
     prediction = predicted(found.pilot, made.order, constraints, draws=resamples, seed=drawn_with)
     made = replace(
         made,
-        notes=(*notes, *found.notes, *_more_examples(sure, found), *made.notes),
-        prediction=replace(prediction, retention=found.kept.sentence, cost=found.cost),
+        notes=(*notes, *found.notes, *filter(None, [beside.note]), *cut, *_more_examples(sure, found), *made.notes),
+        prediction=replace(prediction, retention=found.kept.sentence, cost=found.cost and found.cost + beside.cost),
+        mix=beside.found,
         regret=_regret(law, made.order, constraints),
         confidence=sure,
-        warnings=cautions(found.sample, found.transfer, sure.verdict if sure else "", aligned),
+        warnings=cautions(
+            found.sample, found.transfer, sure.verdict if sure else "", aligned,
+            heads=law.effects is not None, strategy=getattr(learner, "strategy", None),
+        ),
         alternatives=_alternatives(law, found.transfer.similarity(), constraints),
         seconds=time.perf_counter() - clock,
         options={
             **made.options, "rule": rule, "pilot": _plain(pilot), "seeds": len(found.transfer.seeds),
             "budget": _plain(budget), "sample_seed": drawn_with,
-            "draws": resamples, "from_model": model is not None,
+            "draws": resamples, "from_model": model is not None, "mix": mix,
         },
     )  # fmt: skip
     return PilotResult(made, law.table, found.transfer, found.pilot.measured, found.sample)

@@ -76,6 +76,7 @@ def race(
     fit: Fit,
     may_end: Callable[[Prefix], bool] = lambda ending: True,
     *,
+    held: Sequence[Task] | None = None,
     seed: int = 0,
     sample_seed: int = 0,
     store: Store | None = None,
@@ -83,19 +84,21 @@ def race(
 ) -> Race:
     """Learn tasks on growing samples, `budget` examples in all.
 
-    fit: how promising tasks are is told by the law. may_end: whether an allowed order can end so.
+    fit: how promising tasks are is told by the law. may_end: whether an allowed order can end so. held: what tasks are
+    tested on; some of their own examples where it is left out.
     """
     P = len(tasks)
     available = np.array([len(task.targets) for task in tasks])
-    size = int(min(MOST_TESTED, available.min()))
-    tested = [_sample_of(task, size, sample_seed) for task in tasks]
+    whole = tasks if held is None else held
+    size = min(MOST_TESTED, *(len(task.targets) for task in whole))
+    tested = [_sample_of(task, size, sample_seed) for task in whole]
     # a last task that constraints fix leaves the place before it to race for
     ending: Prefix = ()
     left = [task for task in range(P) if may_end((task,))]
     while len(left) == 1 and len(ending) < P - 1:
         ending = (left[0], *ending)
         left = [task for task in range(P) if task not in ending and may_end((task, *ending))]
-    guess = guessing(tested)
+    guess = guessing(tested, learner)
     knowledge_noise = 0.5 / np.sqrt([len(task.targets) for task in tested]) / (1 - (0.5 if guess is None else guess))
     counts = round_counts(len(left))
     first = first_size(available, counts, budget)

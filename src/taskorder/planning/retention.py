@@ -12,6 +12,8 @@ on halves of the examples and with different seeds, and the second one is the in
 
 which noise does not bias as long as it is independent between the two. The interval comes from resampled pairs,
 examples and seeds.
+
+Where each task has a head of its own, M_ik says something of the heads of i and k alone: then x = m_ii and y = M_iki.
 """
 
 from __future__ import annotations
@@ -83,7 +85,9 @@ def sampled_pairs(tasks: Sequence[int], num_pairs: int, rng: np.random.Generator
     return pairs[:num_pairs]
 
 
-def retention_from_pairs(measured: Measurements, *, draws: int = DRAWS, seed: int = 0) -> Retention | None:
+def retention_from_pairs(
+    measured: Measurements, *, draws: int = DRAWS, seed: int = 0, heads: bool = False
+) -> Retention | None:
     """The retention in the pairs that were measured, with its interval; None if they cannot tell it.
 
     measured: every task of a pair alone, and the pairs. With one seed and no single examples noise is not corrected.
@@ -92,13 +96,15 @@ def retention_from_pairs(measured: Measurements, *, draws: int = DRAWS, seed: in
     if not len(pairs):
         return None
     rng = np.random.default_rng(seed)
-    splits = [_moments(measured, pairs, *halves(measured, rng)) for _ in range(SPLITS if measured.counts else 1)]
+    splits = [
+        _moments(measured, pairs, *halves(measured, rng), heads=heads) for _ in range(SPLITS if measured.counts else 1)
+    ]
     yx, xx, raw = np.mean(splits, axis=0).sum(axis=1)
     if raw <= 0 or xx < RELIABLE_LEAST * raw:
         return None
     slopes = []
     for _ in range(draws):
-        some = _moments(measured, pairs, *halves(measured, rng, again=True), rng)
+        some = _moments(measured, pairs, *halves(measured, rng, again=True), rng, heads=heads)
         # a task is in several pairs, which are therefore resampled by their tasks
         weight = rng.exponential(size=pairs.max() + 1)
         by_pair = np.sqrt(weight[pairs[:, 0]] * weight[pairs[:, 1]])
@@ -118,15 +124,21 @@ def retention_from_pairs(measured: Measurements, *, draws: int = DRAWS, seed: in
 
 
 def _moments(
-    measured: Measurements, pairs: Ints, one: Part, other: Part, rng: np.random.Generator | None = None
+    measured: Measurements,
+    pairs: Ints,
+    one: Part,
+    other: Part,
+    rng: np.random.Generator | None = None,
+    *,
+    heads: bool = False,
 ) -> Floats:
     """(3, pairs) sums over tasks and seeds of x' y, x' x and, with its noise, x^2; of resampled seeds with an `rng`."""
     S = measured.num_seeds
     drawn = np.arange(S) if rng is None or S < 3 else rng.integers(S, size=S)
     while S >= 3 and (drawn == drawn[0]).all() and rng is not None:
         drawn = rng.integers(S, size=S)
-    x, y = _regression(measured, pairs, one)
-    again, again_y = (x, y) if measured.counts is None else _regression(measured, pairs, other)
+    x, y = _regression(measured, pairs, one, heads=heads)
+    again, again_y = (x, y) if measured.counts is None else _regression(measured, pairs, other, heads=heads)
     # two draws of the same seed are not independent; a single seed has only its halves
     apart = (drawn[:, None] != drawn[None, :]) if S > 1 else np.ones((1, 1), dtype=bool)
     x, y, again, again_y = x[drawn], y[drawn], again[drawn], again_y[drawn]
@@ -137,8 +149,9 @@ def _moments(
     return np.stack([yx / 2 / count, xx / 2 / count, raw])
 
 
-def _regression(measured: Measurements, pairs: Ints, part: Part) -> tuple[Floats, Floats]:
-    """(S, pairs, P) x and y of each pair and task; 0 for the second task of the pair."""
+def _regression(measured: Measurements, pairs: Ints, part: Part, *, heads: bool = False) -> tuple[Floats, Floats]:
+    """(S, pairs, P) x and y of each pair and task; 0 for the second task of the pair, and with heads for all but the
+    first."""
     known = measured.knowledge(part)
     row = {sequence: index for index, sequence in enumerate(measured.sequences)}
     i, k = pairs.T
@@ -146,6 +159,9 @@ def _regression(measured: Measurements, pairs: Ints, part: Part) -> tuple[Floats
     m_i, m_k = known[:, first], known[:, second]
     both = known[:, [row[pair] for pair in map(tuple, pairs.tolist())]]
     m_ik = np.take_along_axis(m_i, np.broadcast_to(k[None, :, None], (len(known), len(k), 1)), axis=2)
+    if heads:
+        first_only = np.arange(known.shape[2]) == i[:, None]
+        return m_i * first_only, both * first_only
     x, y = m_i - m_k * m_ik, both - m_k
     x[:, np.arange(len(k)), k] = y[:, np.arange(len(k)), k] = 0.0
     return x, y
@@ -171,6 +187,7 @@ def kept(
     *,
     used_sizes: ArrayLike | None = None,
     seed: int = 0,
+    heads: bool = False,
 ) -> Kept:
     """The retention that a person gave, or that pairs show, or else that of plain networks.
 
@@ -179,7 +196,7 @@ def kept(
     Tasks that train longer keep less (theory/steps.py): so do all tasks in the real run, beside the pilot.
     """
     P = measured.losses.shape[2]
-    found = retention_from_pairs(measured, seed=seed)
+    found = retention_from_pairs(measured, seed=seed, heads=heads)
     if found is not None:
         found = found._replace(value=min(found.value, MOST_RETAINED))
     if given is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -12,13 +13,13 @@ from taskorder.arguments import BadArgument
 from taskorder.checks import Floats, counted
 from taskorder.constraints import Constraints
 from taskorder.learners.orders import FitReport
-from taskorder.learners.protocol import Learner
+from taskorder.learners.protocol import Learner, own_outputs
 from taskorder.planning.budget import Budget
 from taskorder.planning.estimate import TransferLosses
 from taskorder.planning.fitted_law import CARRIED, FittedLaw, Pilot, fitted_law
 from taskorder.planning.measurements import Measurements
-from taskorder.planning.measuring import SeedScores, guessing, measure_pilot
-from taskorder.planning.pilot import pilot_sample, sample_notes
+from taskorder.planning.measuring import SeedScores, measure_pilot, measurements
+from taskorder.planning.pilot import pilot_sample, sample_apart, sample_notes
 from taskorder.planning.racing import race
 from taskorder.planning.retention import Kept, kept
 from taskorder.runs.store import Store
@@ -36,6 +37,7 @@ class Tried(NamedTuple):
     cost: float | None
     """As a share of training once on all examples; None where tasks have no data."""
     notes: tuple[str, ...]
+    fits: int
 
 
 def tried(
@@ -58,12 +60,13 @@ def tried(
     if budget.races:
         return _raced(tasks, learner, budget, constraints, retention, seed, store, report)
     has_data = tasks[0].has_data
-    sample = pilot_sample(tasks, size, seed, keep_eval=False) if has_data else tasks
+    sample = _sample(tasks, learner, size, seed) if has_data else tasks
     found = measure_pilot(sample, learner, seeds, budget, store=store, report=report)
-    measured = Measurements.from_scores(found.scores, guessing(sample))
+    measured = measurements(sample, learner, found.scores)
     sizes = _sizes(tasks) if has_data else None
     sample_sizes = _sizes(sample) if has_data else None
-    keeps = kept(measured, sizes, sample_sizes, retention, constraints.names, seed=seed)
+    heads = has_heads(learner, tasks)
+    keeps = kept(measured, sizes, sample_sizes, retention, constraints.names, seed=seed, heads=heads)
     whole = sizes is None or np.array_equal(sizes, _sizes(sample))
     pilot = Pilot(
         measured,
@@ -72,14 +75,29 @@ def tried(
         1.0 if whole else CARRIED,
         constraints.learned,
         weights=constraints.weights,
+        heads=heads,
     )
     cost = None if sizes is None else found.examples / float(sizes.sum())
     num_pairs = len(measured.sequences) - len(tasks)
     seeds_used = counted(len(found.seeds), "seed")
     words = f"learned every task alone and {counted(num_pairs, 'pair')} with {seeds_used} in {found.fits} fits"
-    transfer = TransferLosses.from_scores(constraints.names, found.scores, found.seeds)
+    transfer = _transfer(measured, constraints.names, found.scores, found.seeds)
     taken = sample_notes(tasks, sample, size) if has_data else ()
-    return Tried(pilot, keeps, transfer, tuple(sample), cost, (*taken, _with_cost(words, cost)))
+    if has_data and all(task.eval_inputs is not None for task in sample):
+        taken = (f"{taken[0]}; tested on others", *taken[1:])
+    said = (*taken, *_own_notes(measured, constraints.names), _with_cost(words, cost))
+    return Tried(pilot, keeps, transfer, tuple(sample), cost, said, found.fits)
+
+
+def _sample(tasks: Sequence[Task], learner: Learner, size: float, seed: int) -> tuple[Task, ...]:
+    """The pilot sample, tested on itself as in the paper.
+
+    A learner that keeps examples, or has outputs that only one task has trained, would pass for one that forgets
+    nothing on the examples that it has learned: it is tested on others.
+    """
+    if getattr(learner, "strategy", None) is None and getattr(learner, "heads", "") != "task":
+        return pilot_sample(tasks, size, seed, keep_eval=False)
+    return sample_apart(tasks, size, seed)
 
 
 def _raced(
@@ -92,30 +110,78 @@ def _raced(
     store: Store | None,
     report: FitReport | None,
 ) -> Tried:
+    if has_heads(learner, tasks):
+        raise BadArgument(
+            "`budget` must be fits or a time where each task has a head of its own, got examples: a race reads tasks "
+            "alone, which say nothing of another one's head. Take 200 or '30s'."
+        )
     if not tasks[0].has_data:
         raise BadArgument("`budget` must be fits or a time for tasks without data, got examples. Take 200 or '30s'.")
     sizes = _sizes(tasks)
     total = float(sizes.sum())
     examples = budget.examples if budget.examples is not None else (budget.runs or 0.0) * total
-    guess = guessing(tasks)
     usual = np.full(len(tasks), PLAIN_RETENTION)
 
     def fit(scores: SeedScores, learned_from: Floats) -> FittedLaw:
-        measured = Measurements.from_scores([scores], guess)
+        measured = measurements(tasks, learner, [scores])
         return fitted_law(Pilot(measured, usual, usual, 0.0, weights=constraints.weights, sizes=learned_from))
 
-    found = race(tasks, learner, examples, fit, constraints.allows_ending, sample_seed=seed, store=store, report=report)
-    first = Measurements.from_scores([found.first], guess)
+    held = None
+    if getattr(learner, "strategy", None) is not None:  # what it keeps of a task must not be what it is tested on
+        tasks = sample_apart(tasks, 1.0, seed)
+        held = [task if task.eval_inputs is None else _held(task) for task in tasks]
+    found = race(
+        tasks, learner, examples, fit, constraints.allows_ending,
+        held=held, sample_seed=seed, store=store, report=report,
+    )  # fmt: skip
+    first = measurements(tasks, learner, [found.first])
     keeps = kept(first, sizes, _sizes(found.sample), retention, constraints.names, used_sizes=found.sizes, seed=seed)
-    measured = Measurements.from_scores([found.scores], guess)
+    measured = measurements(tasks, learner, [found.scores])
     pilot = Pilot(
         measured, keeps.real, keeps.on_sample, CARRIED, constraints.learned,
         weights=constraints.weights, sizes=found.sizes,
     )  # fmt: skip
     words = f"raced for the last places: {', '.join(found.rounds)}; {found.fits} fits"
-    transfer = TransferLosses.from_scores(constraints.names, [found.scores], (0,))
+    transfer = _transfer(measured, constraints.names, [found.scores], (0,))
     cost = found.examples / total
-    return Tried(pilot, keeps, transfer, found.sample, cost, (_with_cost(words, cost),))
+    said = (*_own_notes(measured, constraints.names), _with_cost(words, cost))
+    return Tried(pilot, keeps, transfer, found.sample, cost, said, found.fits)
+
+
+def _transfer(
+    measured: Measurements, names: tuple[str, ...], scores: Sequence[SeedScores], seeds: tuple[int, ...]
+) -> TransferLosses:
+    """The losses after every task alone; in the terms of knowledge, where that counts from the untouched model."""
+    if not measured.from_own:
+        return TransferLosses.from_scores(names, scores, seeds)
+    alone = [measured.sequences.index((task,)) for task in range(len(names))]
+    left = np.maximum(measured.gains / measured.units - measured.knowledge()[:, alone], 0.0)
+    return TransferLosses(names, left, np.ones_like(left), None, seeds)
+
+
+def _own_notes(measured: Measurements, names: Sequence[str]) -> list[str]:
+    """What knowledge means, where it is not counted from guessing, and which tasks are known already."""
+    if not measured.from_own:
+        return []
+    notes = ["knowledge of a task: 0 is the loss of the untouched model, 1 that of the model that learned it alone"]
+    known = [place for place in range(len(names)) if measured.units[place] != measured.gains[place]]
+    for place in known:
+        notes.append(
+            f"learning {names[place]} alone lowers its loss by {measured.gains[place]:.3g} only: it counts by the mean "
+            f"of all tasks, {measured.units[place]:.3g}"
+        )
+    return notes
+
+
+def has_heads(learner: Learner, tasks: Sequence[Task]) -> bool:
+    """Whether tasks are tested on outputs that others do not train: one head for the same classes is a shared one."""
+    own = [own_outputs(learner, task) for task in tasks]
+    return len({each.tobytes() for each in own if each is not None}) > 1
+
+
+def _held(task: Task) -> Task:
+    """What a task is tested on, as a task."""
+    return replace(task, inputs=task.eval_inputs, labels=task.eval_labels, eval_inputs=None, eval_labels=None)
 
 
 def _sizes(tasks: Sequence[Task]) -> Floats:

@@ -10,6 +10,7 @@ import numpy as np
 from taskorder.checks import Floats
 from taskorder.planning.estimate import TransferLosses
 from taskorder.records import Caution
+from taskorder.strategies import Replay
 from taskorder.task import Task
 
 FEW = 30
@@ -20,20 +21,32 @@ NEGATIVE = -0.05
 SPREAD_LEAST = 0.02
 """Standard deviation of the similarities, below which a rule orders noise."""
 LOSS_RATIO = 3.0
+KEPT_MUCH = 0.5
+"""Share of a pilot that replay keeps, from which the pilot is no picture of the real run."""
 LEARNED_LEAST = 0.5
 """Share of the loss with shuffled labels that is left on a task that was just learned; above it, little was learned."""
 
 
 def cautions(
-    tasks: Sequence[Task], table: TransferLosses, verdict: str = "", whole: Sequence[Task] = ()
+    tasks: Sequence[Task],
+    table: TransferLosses,
+    verdict: str = "",
+    whole: Sequence[Task] = (),
+    heads: bool = False,
+    strategy: object = None,
 ) -> tuple[Caution, ...]:
     """All that applies.
 
-    tasks: those of the pilot sample. verdict: what the plan says. whole: the tasks that the sample is from.
+    tasks: those of the pilot sample. verdict: what the plan says. whole: the tasks that the sample is from. heads:
+    whether each has a head of its own. strategy: of the learner.
     """
+    if heads:  # of another task's head a network knows nothing, and no similarity can be read from that
+        alone = (small_pilot(tasks, verdict, whole), not_converged(table), all_kept(tasks, strategy, whole))
+        return tuple(filter(None, alone))
     checks: tuple[Callable[[], Caution | None], ...] = (
         lambda: small_pilot(tasks, verdict, whole),
         lambda: not_converged(table),
+        lambda: all_kept(tasks, strategy, whole),
         lambda: negative(table, classes=bool(tasks[0].classes)),
         lambda: uniform(table, verdict),
         lambda: different_classes(tasks),
@@ -73,6 +86,26 @@ def not_converged(table: TransferLosses) -> Caution | None:
         f"the learner has not learned task {table.names[worst]!r} alone: {100 * own[worst]:.0f} % of the loss of "
         "guessing is left. Train longer (more epochs or a larger learning rate), or take a larger pilot.",
     )
+
+
+def all_kept(tasks: Sequence[Task], strategy: object, whole: Sequence[Task]) -> Caution | None:
+    """Replay keeps more of the pilot than of the real run."""
+    if not isinstance(strategy, Replay) or not tasks[0].has_data:
+        return None
+    least, most = (min(_class_sizes(some), default=1.0) for some in (tasks, whole))
+    share, real = min(1.0, strategy.kept / least), min(1.0, strategy.kept / most)
+    if share < KEPT_MUCH or real > share / 2:
+        return None
+    return Caution(
+        "replay of the pilot",
+        f"replay of {strategy.kept} a class keeps {100 * share:.0f} % of the pilot's examples, but {100 * real:.2g} % "
+        f"in the real run, which may keep less knowledge. Take a pilot of {4 * strategy.kept} examples a class.",
+    )
+
+
+def _class_sizes(tasks: Sequence[Task]) -> list[float]:
+    """Mean examples of a class in each task."""
+    return [len(task.targets) / len(np.unique(task.strata)) for task in tasks]
 
 
 def negative(table: TransferLosses, *, classes: bool = True) -> Caution | None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from taskorder.arguments import BadArgument
 from taskorder.plots.records import Drawing, Panel, Series
 from taskorder.plots.style import ROLES
+from taskorder.visible import visible
 
 if TYPE_CHECKING:
     from taskorder.records import Comparison, Plan, Prediction
@@ -108,7 +109,7 @@ def _role(plan: Plan) -> str:
 
 def _cut(name: str) -> str:
     """A name on one line, at most so long, in which matplotlib finds no formula."""
-    plain = " ".join(name.split())
+    plain = visible(" ".join(name.split()))
     short = plain if len(plain) <= LONGEST_NAME else plain[: LONGEST_NAME - 1] + "…"
     return short.replace("$", r"\$")
 

@@ -58,6 +58,21 @@ def brief_plan(plan: Plan) -> list[str]:
     return [*lines, f"{', '.join(more)}: see summary()"] if more else lines
 
 
+def at_the_end(plan: Plan) -> tuple[str, Sequence[float], list[str]]:
+    """What is expected of the tasks at the end: the unit, the values by task index, and how they are said."""
+    prediction, lows, highs = plan.prediction, None, None
+    if prediction is not None:
+        unit, values, lows, highs = prediction.unit, prediction.tasks, prediction.tasks_low, prediction.tasks_high
+    elif plan.objective == "score":
+        unit, values = "knowledge", plan.knowledge
+    else:
+        unit, values = "error", plan.task_errors
+    said = [f"{value:.3g}" if unit == "error" else f"{100 * value:.0f} %" for value in values]  # all others are shares
+    for task, (low, high) in enumerate(zip(lows or (), highs or (), strict=True)):
+        said[task] += f" [{100 * low:.0f}, {100 * high:.0f}]"
+    return unit, values, said
+
+
 def brief_comparison(comparison: Comparison) -> list[str]:
     """The verdict, and the best rules beside random orders."""
     title = f"Comparison of {counted(len(comparison.scores), 'rule')} on {counted(len(comparison.names), 'task')}"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from taskorder.records import brief, notebook, showing
 from taskorder.records.flat import flat_comparison
 from taskorder.records.writing import Record
+from taskorder.visible import visible
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -139,7 +140,7 @@ class Comparison(Record):
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        return "\n".join(brief.brief_comparison(self))
+        return "\n".join(map(visible, brief.brief_comparison(self)))
 
     def _repr_html_(self) -> str:
         return notebook.comparison_html(self)

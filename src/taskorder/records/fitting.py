@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from taskorder.checks import MAX_TASKS
 from taskorder.typed import Misfit
 
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ def check_numbers(plan: Plan) -> None:
     num_tasks, num_rows, scored = len(plan.names), len(plan.order) + 1, plan.objective == "score"
     if not num_tasks:
         raise Misfit("no tasks at names")
+    if num_tasks > MAX_TASKS:
+        raise Misfit(f"more than {MAX_TASKS} tasks at names")
     if not scored and plan.objective != "error":
         raise Misfit(f"{plan.objective[:40]!r} at objective")
     if scored and plan.score is None:
@@ -50,7 +53,9 @@ def check_orders(plan: Plan) -> None:
     known = {index[name] for name in learned}
     tasks, to_learn = sorted(plan.order), [task for task in range(len(plan.names)) if task not in known]
     again = plan.options.get("visits") is not None  # then tasks may come again, those already learned, too
-    if (sorted(set(tasks) - known) if again else tasks) != to_learn:
+    # numbers of any size may share a hash: none goes into a set before it is found to be small
+    known_tasks = all(0 <= task < len(plan.names) for task in tasks)
+    if not known_tasks or (sorted(set(tasks) - known) if again else tasks) != to_learn:
         raise Misfit(f"other than each task to learn {'at least ' if again else ''}once at order")
     others = [(f"alternatives[{k}].order", other.order) for k, other in enumerate(plan.alternatives)]
     if plan.confidence is not None:

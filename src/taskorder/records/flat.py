@@ -51,6 +51,8 @@ def flat_plan(plan: Plan) -> Flat:
         parts["prediction"] = {**told, **by_task}
     if plan.confidence is not None:
         parts["confidence"] = {key: value for key, value in asdict(plan.confidence).items() if key != "as_good"}
+    if plan.mix is not None:
+        parts["mix"] = {**asdict(plan.mix), "verdict": plan.mix.verdict}
     return flattened(parts)
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+SMALLEST_COST = 0.01
+"""One point: what costs less matters to nobody."""
+
 
 @dataclass(frozen=True)
 class Repair:
@@ -105,6 +108,89 @@ class Prediction:
         mean = f"{100 * self.mean:.0f} % mean {self.unit} at the end{interval}"
         others = f"{100 * self.random_mean:.0f} % +- {100 * self.random_std:.1f}"
         return [f"expect  {mean}; random orders {others}", f"learner {self.retention.removeprefix('the learner ')}"]
+
+
+@dataclass(frozen=True)
+class SequenceOrMix:
+    """What a sequence costs against learning all tasks at once, and what a strategy buys back, by a pilot.
+
+    All numbers are weighted means over tasks, tested on examples that nobody has learned; intervals hold 90 %.
+
+    Examples
+    --------
+    >>> found = SequenceOrMix("accuracy", "shared", "replay", mixed=0.85, sequence=0.8, cost=0.05, cost_low=0.02,
+    ...                       cost_high=0.08, plain=0.6, back=0.2, back_low=0.16, back_high=0.24)
+    >>> found.verdict
+    'so mix the tasks where all data can be kept'
+    >>> found.summary().split(". ")[-1]
+    'Its replay buys back 20 [16, 24] of the 25 points that a plain learner loses.'
+    """
+
+    unit: str
+    """accuracy, or knowledge where accuracies are unknown."""
+    outputs: str
+    """Which outputs compete when a task is tested: shared, those of the task, or those of every class."""
+    strategy: str
+    """What the learner does against forgetting; empty where it trains plainly."""
+    mixed: float
+    """All tasks at once, by a plain learner."""
+    sequence: float
+    """One after another in the order of the plan, by the learner as it is."""
+    cost: float
+    """mixed - sequence"""
+    cost_low: float | None = None
+    cost_high: float | None = None
+    plain: float | None = None
+    """One after another without the strategy; None where the learner has none, or cannot be without it."""
+    back: float | None = None
+    """sequence - plain"""
+    back_low: float | None = None
+    back_high: float | None = None
+    num_seeds: int = 1
+
+    @property
+    def verdict(self) -> str:
+        """What the cost means."""
+        low = self.cost if self.cost_low is None else self.cost_low
+        high = self.cost if self.cost_high is None else self.cost_high
+        if high <= -SMALLEST_COST:
+            return "so the sequence does better than the mixture"
+        if low > 0 and self.cost >= SMALLEST_COST:
+            return "so mix the tasks where all data can be kept"
+        if high < SMALLEST_COST:
+            return "so a sequence costs next to nothing"
+        return "too noisy to tell"
+
+    def summary(self) -> str:
+        """One sentence on the cost, and one on the strategy if there is one."""
+        heads = {"task": ", each with a head of its own,", "class": ", with all classes in one output layer,"}
+        words = (
+            f"at the size of the pilot all tasks at once{heads.get(self.outputs, '')} reach {100 * self.mixed:.0f} % "
+            f"mean {self.unit}, one after another {100 * self.sequence:.0f} %: the sequence costs "
+            f"{_points(self.cost)}{_interval(self.cost_low, self.cost_high)}, {self.verdict}."
+        )
+        return words if self.back is None else f"{words} {self._bought(self.back)}"
+
+    def _bought(self, back: float) -> str:
+        """What the strategy does."""
+        interval, lost = _interval(self.back_low, self.back_high), self.mixed - (self.plain or 0.0)
+        if self.back_low is not None and self.back_high is not None and self.back_low <= 0 <= self.back_high:
+            return f"What its {self.strategy} buys back is too noisy to tell ({_points(back)}{interval})."
+        if back < 0:
+            return f"Its {self.strategy} makes it worse than plain training, by {_points(-back)}."
+        if lost < SMALLEST_COST:
+            return f"Its {self.strategy} adds {_points(back)}{interval} to a plain learner."
+        whole = f"the {_points(lost)} that a plain learner loses"
+        return f"Its {self.strategy} buys back {100 * back:.0f}{interval} of {whole}."
+
+
+def _points(share: float) -> str:
+    number = f"{100 * share:z.0f}"
+    return f"{number} point{'' if number in ('1', '-1') else 's'}"
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "" if low is None or high is None else f" [{100 * low:z.0f}, {100 * high:z.0f}]"
 
 
 @dataclass(frozen=True)

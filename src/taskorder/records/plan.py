@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from taskorder.records import brief, notebook, showing
+from taskorder.parsing import json_values
+from taskorder.records import brief, card, notebook, showing
 from taskorder.records.fitting import check_numbers, check_orders
 from taskorder.records.flat import flat_plan
-from taskorder.records.parts import Alternative, Caution, Confidence, Prediction, Repair
+from taskorder.records.parts import Alternative, Caution, Confidence, Prediction, Repair, SequenceOrMix
 from taskorder.records.writing import Record
 from taskorder.typed import Misfit, typed
+from taskorder.visible import visible
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -88,6 +90,8 @@ class Plan(Record):
     prediction: Prediction | None = None
     warnings: tuple[Caution, ...] = ()
     alternatives: tuple[Alternative, ...] = ()
+    mix: SequenceOrMix | None = None
+    """What learning one after another costs against all tasks at once, of a plan from a pilot."""
 
     @property
     def named_order(self) -> tuple[str, ...]:
@@ -135,8 +139,10 @@ class Plan(Record):
             lines.append(f"regret  {self.regret:.6g} {lost} than if no task had been learned yet")
         if self.confidence is not None:
             lines.append(self.confidence.summary())
+        if self.mix is not None:
+            lines.append(f"mix     {self.mix.summary()}")
         lines += [f"warning {warning.text}" for warning in self.warnings]
-        return "\n".join([*lines, *(f"note    {note}" for note in self.notes)])
+        return "\n".join(map(visible, [*lines, *(f"note    {note}" for note in self.notes)]))
 
     def _modeled(self) -> list[str]:
         """What the model says; a pilot says what to expect of the real run instead."""
@@ -191,11 +197,20 @@ class Plan(Record):
             If a key is missing or unknown, a value does not have its type, or parts do not fit together; says where.
         """
         try:
-            return plan_of_values(json.loads(text))
+            return plan_of_values(json_values(text))
         except Misfit as problem:
             raise ValueError(f"`text` must be JSON written by Plan.to_json, got {problem}.") from None
-        except (ValueError, RecursionError) as problem:
+        except ValueError as problem:
             raise ValueError(f"`text` must be JSON written by Plan.to_json, got a parse error: {problem}.") from None
+
+    def to_markdown(self) -> str:
+        """A section for a model card (README.md): the order, what was predicted, how sure that was and how it was made.
+
+        >>> from taskorder import solve
+        >>> print(solve([[1, 0.5], [0.5, 1]], names=["cats", "dogs"]).to_markdown().splitlines()[6])
+        | 1 | cats | 81 % |
+        """
+        return card.plan_card(self)
 
     def plot(self) -> Figure:
         """A figure for a paper of what to expect of each task along the order: `plan.plot().savefig("plan.pdf")`.
@@ -220,7 +235,7 @@ class Plan(Record):
         return showing.plan_report(self, path, table, title)
 
     def __repr__(self) -> str:
-        return "\n".join(brief.brief_plan(self))
+        return "\n".join(map(visible, brief.brief_plan(self)))
 
     def _repr_html_(self) -> str:
         return notebook.plan_html(self)

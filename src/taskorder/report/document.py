@@ -6,13 +6,16 @@ import base64
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib import resources
+from typing import Any
 
 from taskorder.plots.style import ROLES
 from taskorder.report.markup import Html, html, join, json_block, tag
 from taskorder.report.page import Fact, Figure, Page, Section
 from taskorder.report.parts import table_html
 from taskorder.report.stills import stills
+from taskorder.visible import visible_lines
 
 MODULES = ("svg", "axes", "heat", "lines", "rows", "scatter", "spread", "taskmap", "page")
 """The modules of the page's script, in the order of their imports; the explorer loads all but the last."""
@@ -100,8 +103,23 @@ def _luminance(color: Sequence[int]) -> float:
 
 
 def _charts(page: Page) -> dict[str, Figure]:
-    """Every figure of the page by a key of its own."""
-    return {f"{part.key}-{k}": figure for part in page.sections for k, figure in enumerate(part.figures)}
+    """Every figure of the page by a key of its own; scripts show the texts of its chart as they are."""
+    return {
+        f"{part.key}-{k}": replace(figure, chart=_visible(figure.chart))
+        for part in page.sections
+        for k, figure in enumerate(part.figures)
+    }
+
+
+def _visible(value: Any) -> Any:
+    """A value of JSON whose texts are visible; lists of numbers are long and stay."""
+    if isinstance(value, str):
+        return visible_lines(value)
+    if isinstance(value, Mapping):
+        return {key: _visible(part) for key, part in value.items()}
+    if isinstance(value, list | tuple) and value and not isinstance(value[0], int | float):
+        return [_visible(part) for part in value]
+    return value
 
 
 def _section(section: Section, drawings: Mapping[str, Html]) -> Html:

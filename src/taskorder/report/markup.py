@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from html import escape
 from typing import Any
 
+from taskorder.visible import visible
+
 
 class Html(str):
     """Text that is markup already."""
@@ -18,8 +20,8 @@ class Html(str):
 
 
 def safe(value: object) -> Html:
-    """`value` as markup: escaped unless it is `Html`."""
-    return value if isinstance(value, Html) else Html(escape(str(value), quote=True))
+    """`value` as markup: escaped unless it is `Html`, and what would turn or hide it is visible."""
+    return value if isinstance(value, Html) else Html(escape(visible(str(value)), quote=True))
 
 
 def html(template: str, *parts: object) -> Html:

@@ -169,6 +169,8 @@ def _confidence(numbers: PlanNumbers) -> list[str]:
         # what the model alone says would stand beside what was measured
         if plan.prediction is not None and plan.prediction.retention:
             lines.append(f"The retention: {plan.prediction.retention}.")
+        if plan.mix is not None:
+            lines.append(f"Sequence or mix: {plan.mix.summary()}")
         return lines
     lines.append("The table is taken as exact: what is wrong in it is not part of what is predicted.")
     if measure.better > 0:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import re
 import sys
 import zlib
@@ -15,6 +14,7 @@ from taskorder.audit.audit import Audit
 from taskorder.audit.methods import MethodAudit
 from taskorder.audit.order_features import FEATURES
 from taskorder.audit.results_file import is_header
+from taskorder.parsing import json_values
 from taskorder.records import Plan, plan_of_values
 from taskorder.tables.reading import MAX_TABLE_BYTES
 from taskorder.typed import Misfit, typed
@@ -108,8 +108,8 @@ class ReportInput:
         if not self.head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{"):
             return {}
         try:
-            data = json.loads(self.read().decode("utf-8-sig"))
-        except (ValueError, RecursionError):
+            data = json_values(self.read())
+        except ValueError:
             return {}  # whoever reads tables says what is wrong
         return data if isinstance(data, dict) else {}
 

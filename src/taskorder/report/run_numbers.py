@@ -22,6 +22,7 @@ from taskorder.runs.index import run_index
 from taskorder.runs.results import SCORES, config_key, prefix_rows, run_result
 from taskorder.runs.specs import RUNS, shared_settings
 from taskorder.runs.store import Store
+from taskorder.strategies import BY_CLASS
 from taskorder.tables.knowledge import knowledge, transfer_table
 from taskorder.tables.loss_ratios import clip_similarity, loss_ratios, similarity_from_loss_ratios
 from taskorder.theory.law import PLAIN_RETENTION
@@ -131,6 +132,8 @@ def run_numbers(
     settings = shared_settings(entries[0].params)
     shared = _tables(results)
     num_classes = settings.get("classes_per_task", 2)
+    if settings.get("head") == BY_CLASS:  # all classes compete
+        num_classes *= len(shared["names"])
     rest = _predictions([_single_tasks(result) for result in results], num_classes, shared, time_limit, watch)
     seconds = sum(entry.seconds for entry in entries)
     return RunNumbers(

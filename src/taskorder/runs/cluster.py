@@ -12,7 +12,7 @@ import os
 import pickle
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskorder.arguments import BadArgument
+from taskorder.runs.alone import alone
 from taskorder.runs.head import REACHED_SECONDS, Head, first_line, need_ray, reach
 
 LOCAL = "local"
@@ -105,9 +106,24 @@ def connected(
             'Install it with: pip install "ray[client]".'
         )
     options: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR}
-    if address == LOCAL:
-        options["include_dashboard"] = False
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing leaves this machine
+    with ExitStack() as own:
+        if address == LOCAL:
+            options |= {"include_dashboard": False, "_temp_dir": own.enter_context(alone())}
+            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing leaves this machine
+        _connect(address, options, tell)
+        own.callback(ray.shutdown)
+        if address == LOCAL and share is not None and share.workers() == 0:
+            raise BadArgument(
+                "`cpus` and ",
+                "gpus",
+                " must fit this machine, "
+                f"got {share.cpus:g} CPUs and {share.gpus:g} GPUs for each worker. Ask for less.",
+            )
+        yield
+
+
+def _connect(address: str, options: dict[str, Any], tell: Callable[[str], None] | None) -> None:
+    """Connect, or raise a BadArgument."""
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")  # Share.take does this; otherwise Ray warns
     os.environ.setdefault("RAY_IGNORE_UNHANDLED_ERRORS", "1")  # we report errors ourselves, and repeated ones only once
     os.environ.setdefault("RAY_task_oom_retries", str(TRIES - 1))  # by default Ray retries forever
@@ -116,7 +132,7 @@ def connected(
         if ":" in where.rpartition("://")[2]:  # Ray itself would retry for minutes
             reach(where, REACHED_SECONDS)
         _init(address, options, tell)
-    except (OSError, ValueError, RuntimeError) as problem:
+    except Exception as problem:  # of several kinds, and of none where a process of Ray does not start in time
         reason = first_line(problem).rstrip(".")
         fix = (
             f"Its server for clients did not come up, {SERVERS} times: start the head with GRPC_ENABLE_FORK_SUPPORT=0."
@@ -126,17 +142,6 @@ def connected(
             else "Start one with: ray start --head; or leave the address out for one on this machine."
         )
         raise BadArgument(f"`address` must lead to a Ray cluster that runs, got {address} ({reason}). {fix}") from None
-    try:
-        if address == LOCAL and share is not None and share.workers() == 0:
-            raise BadArgument(
-                "`cpus` and ",
-                "gpus",
-                " must fit this machine, "
-                f"got {share.cpus:g} CPUs and {share.gpus:g} GPUs for each worker. Ask for less.",
-            )
-        yield
-    finally:
-        ray.shutdown()
 
 
 def _init(address: str, options: dict[str, Any], tell: Callable[[str], None] | None) -> None:

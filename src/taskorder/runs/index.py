@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from taskorder.runs.results import config_key, damaged
+from taskorder.runs.results import config_key, damaged, score_names
 from taskorder.runs.store import Entry, Store
 from taskorder.runs.store_file import StoreError, scratch
 
@@ -44,6 +44,10 @@ class RunIndex:
         """The settings of all runs, in the order in which they first come."""
         configs = (json.loads(text)[1] for text in sorted(self._configs))
         return list(dict.fromkeys(name for settings in configs for name in sorted({*settings, "set", "seed"})))
+
+    def score_names(self) -> list[str]:
+        """The tables that any of the results has."""
+        return list(dict.fromkeys(name for text in self._configs for name in score_names(json.loads(text)[1])))
 
     def _entries(self, where: str, value: int) -> Iterator[Entry]:
         query = f"select digest from runs where {where} order by config, number, seed, digest"

@@ -4,6 +4,8 @@ A spec is locked by one byte of the file `STORE.lock`, at an offset that its dig
 lock with its process, however that ends: no lock outlives its owner, and none needs a clock. Where locks do not work
 (Windows, some network file systems) every spec counts as free: work may be done twice, but the store keeps the first
 result, so nothing is doubled.
+
+STORE is the file that is meant, whatever links lead to it; files with several names are not written to (store_file.py).
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ class SpecLocks:
         self._file: int | None = None
         if store is not None and fcntl is not None:
             with suppress(OSError):  # no room for a file, or a read-only folder: as where locks do not work
-                self._file = os.open(f"{store}.lock", os.O_RDWR | os.O_CREAT, 0o666)
+                self._file = os.open(_lock_file(store), os.O_RDWR | os.O_CREAT, 0o666)
 
     def __enter__(self) -> SpecLocks:
         return self
@@ -72,7 +74,7 @@ class SpecLocks:
 
 def locked_elsewhere(store: Path, digests: Iterable[str]) -> set[str]:
     """Which of `digests` other processes have locked."""
-    if fcntl is None or not Path(f"{store}.lock").exists():
+    if fcntl is None or not os.path.exists(_lock_file(store)):
         return set()
     locked = set()
     with SpecLocks(store) as locks:
@@ -81,6 +83,10 @@ def locked_elsewhere(store: Path, digests: Iterable[str]) -> set[str]:
                 if not free:
                     locked.add(digest)
     return locked
+
+
+def _lock_file(store: Path) -> str:
+    return f"{os.path.realpath(store)}.lock"
 
 
 def _offset(digest: str) -> int:

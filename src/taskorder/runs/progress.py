@@ -61,7 +61,7 @@ def store_progress(store: Store, most_failures: int) -> StoreProgress:
 
         # Locks are read before results: what finishes in between counts as done, not as running and missing.
         digests = (digest for (digest,) in requested.execute("select distinct digest from requested"))
-        running = set() if store.path is None else locked_elsewhere(store.path, digests)
+        running = set() if store.real_path is None else locked_elsewhere(store.real_path, digests)
         for failure in store.each_failure():
             progress.num_failures += 1
             if progress.num_failures <= most_failures:

@@ -14,9 +14,21 @@ from taskorder.prefixes import Prefix
 from taskorder.runs.specs import shared_settings
 from taskorder.runs.store import Entry, Store
 from taskorder.runs.store_file import StoreError
+from taskorder.strategies import BY_CLASS
 
 SCORES = ("accuracy", "loss", "chance")
 """The tables of a result: a row for each prefix of an order, a column for each task."""
+OPTIONAL_SCORES = ("accuracy_seen",)
+"""Tables that only runs with all classes in one head have: the accuracy where only classes learned so far compete."""
+
+
+def score_names(settings: Mapping[str, Any]) -> tuple[str, ...]:
+    """The tables of the results of runs with these settings.
+
+    >>> score_names({"head": "class"})
+    ('accuracy', 'loss', 'chance', 'accuracy_seen')
+    """
+    return (*SCORES, *OPTIONAL_SCORES) if settings.get("head") == BY_CLASS else SCORES
 
 
 def config_key(entry: Entry) -> str:
@@ -48,7 +60,8 @@ def misfit(result: Any, needed: Sequence[str] = SCORES) -> str:
     if not isinstance(names, list) or not names or not all(isinstance(name, str) for name in names):
         return "no names of tasks"
     P, prefixes = len(names), result.get("beginnings")
-    if not isinstance(prefixes, list) or not all(isinstance(text, str) and is_prefix(text, P) for text in prefixes):
+    known = {str(task) for task in range(P)}
+    if not isinstance(prefixes, list) or not all(isinstance(text, str) and is_prefix(text, known) for text in prefixes):
         return "prefixes that are no orders"
     distinct = set(prefixes)
     if len(distinct) < len(prefixes) or any(text.rpartition(".")[0] not in distinct for text in prefixes if text):
@@ -59,19 +72,21 @@ def misfit(result: Any, needed: Sequence[str] = SCORES) -> str:
     for name in SCORES if not measured else needed:  # what was not measured is told from the scores
         if not is_table(result.get(name), len(prefixes), P):
             return f"no {len(prefixes)} x {P} table of {name}"
+    for name in OPTIONAL_SCORES:
+        if name in result and not is_table(result[name], len(prefixes), P):
+            return f"no {len(prefixes)} x {P} table of {name}"
     if not isinstance(measured, dict) or not all(_is_measured(tables, P) for tables in measured.values()):
         return "similarities of other shapes"
     return ""
 
 
-def is_prefix(text: str, num_tasks: int) -> bool:
-    """Whether a text is a prefix of an order, like 2.0.1.
+def is_prefix(text: str, known: set[str]) -> bool:
+    """Whether a text is a prefix of an order of the tasks that are known, like 2.0.1.
 
-    >>> [is_prefix(text, 3) for text in ("", "2.0", "2.2", "3", "02", "x")]
+    >>> [is_prefix(text, {"0", "1", "2"}) for text in ("", "2.0", "2.2", "3", "02", "x")]
     [True, True, False, False, False, False]
     """
     tasks = text.split(".") if text else []
-    known = {str(task) for task in range(num_tasks)}
     return len(set(tasks)) == len(tasks) and known.issuperset(tasks)
 
 

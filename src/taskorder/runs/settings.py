@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-import tomllib
 import typing
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from taskorder.arguments import BadArgument, did_you_mean
+from taskorder.arguments import BadArgument, did_you_mean, unknown
 from taskorder.checks import to_float
+from taskorder.parsing import toml_values
+from taskorder.strategies import HEADS, PLAIN, SHARED, STRATEGIES, strategy_of
 
 NETS = ("mlp", "cnn")
 WHOLE = ("test", "train", "curvature")
@@ -23,6 +24,8 @@ MAX_BYTES = 100_000
 MAX_LETTERS = 40
 MOST = {"num_tasks": 1000, "orders": 1_000_000, **dict.fromkeys(("num_sets", "first_set", "num_seeds"), 10_000_000)}
 """A slip of the keyboard must not fill the memory."""
+JOINT = "joint"
+STRATEGY_SETTINGS = tuple(dict.fromkeys(field.name for each in STRATEGIES.values() for field in fields(each)))
 KINDS = {
     str: "a text in quotes",
     int: "a whole number",
@@ -63,10 +66,24 @@ class Config:
     """Share of the training examples to use, the same share of every class."""
     uneven: float = 1.0
     """How many times as many training examples the largest task of a set has as the smallest; 1 is all of them."""
+    head: str = SHARED
+    """shared outputs of all tasks, those of the task, or all classes of a set in one softmax (class)."""
+    strategy: str = PLAIN
+    """What is done against forgetting: plain (nothing), replay, ewc, lwf or l2init; or joint, all tasks mixed, in as
+    many steps as one order takes. What follows are settings of these (taskorder.strategies)."""
+    kept: int | None = None
+    share: float | None = None
+    memory: str | None = None
+    strength: float | None = None
+    fading: float | None = None
+    temperature: float | None = None
 
     def __post_init__(self) -> None:
         if self.net not in NETS:
             raise ValueError(f"`net` must be one of {', '.join(NETS)}, got {self.net!r}.{did_you_mean(self.net, NETS)}")
+        if self.head not in HEADS:
+            raise unknown("head", self.head, HEADS)
+        self._check_strategy()
         if not 0 < self.fraction <= 1:
             raise ValueError(f"`fraction` must be above 0 and at most 1, got {self.fraction}.")
         if not 1 <= self.uneven <= 1e6:
@@ -92,20 +109,36 @@ class Config:
         if self.orders == "all" and math.factorial(self.num_tasks) > 50_000:
             raise ValueError(f"`orders` must be a number for more than 8 tasks, got all of {self.num_tasks}.")
 
+    @property
+    def strategy_settings(self) -> dict[str, Any]:
+        """Those that were given."""
+        given = {key: getattr(self, key) for key in STRATEGY_SETTINGS}
+        return {key: value for key, value in given.items() if value is not None}
+
+    def _check_strategy(self) -> None:
+        if self.strategy not in (PLAIN, *STRATEGIES, JOINT):
+            raise unknown("strategy", self.strategy, (PLAIN, *STRATEGIES, JOINT))
+        if self.strategy != JOINT:
+            strategy_of(self.strategy, **self.strategy_settings)
+            return
+        for key in self.strategy_settings:
+            raise BadArgument(f"`{key}` must be a setting of the strategy joint, which has none. Leave it out.")
+        if self.orders != "1":
+            raise ValueError(f"`orders` must be 1 with the strategy joint, which has no order, got {self.orders}.")
+        if self.reset_adam:
+            raise ValueError("`reset_adam` must be false with the strategy joint, which does not go from task to task.")
+
 
 def read_config(path: str | Path) -> Config:
     """The Config that a TOML file describes; keys that it leaves out have their defaults."""
     try:
         with open(path, "rb") as file:
-            text = file.read(MAX_BYTES + 1)
-        if len(text) > MAX_BYTES:
-            raise ValueError(f"it has more than {MAX_BYTES} bytes")
-        values = tomllib.loads(text.decode("utf-8-sig"))
+            values = toml_values(file.read(MAX_BYTES + 1), MAX_BYTES)
     except FileNotFoundError:
         raise BadArgument(f"`config` must be an existing TOML file, got no such file: {path}.") from None
     except OSError as problem:
         raise BadArgument(f"`config` must be readable, got {path}: {problem.strerror}.") from None
-    except (ValueError, RecursionError) as problem:  # tomllib's errors, and bytes that are no text
+    except ValueError as problem:  # tomllib's errors, and bytes that are no text
         raise BadArgument(f"`config` must be a TOML file, got {path}: {problem}.") from None
     if not values:  # a file that was never saved would train the defaults
         raise BadArgument(f"`config` must say what to run, got no key in {path}. Start from examples/quick.toml.")
@@ -140,6 +173,8 @@ def config_of(values: dict[str, Any]) -> Config:
 
 
 def _checked(key: str, value: Any, kind: Any) -> Any:
+    if type(None) in typing.get_args(kind):  # a setting that may be left out
+        (kind,) = set(typing.get_args(kind)) - {type(None)}
     if key == "orders" and type(value) is int:  # all, or how many
         return str(value)
     if kind is float and type(value) is int:

@@ -15,11 +15,16 @@ from typing import Any, overload
 import numpy as np
 
 from taskorder.prefixes import Prefix, PrefixTree
-from taskorder.runs.settings import Config, max_chosen, num_random, sample_of
+from taskorder.runs.settings import JOINT, STRATEGY_SETTINGS, Config, max_chosen, num_random, sample_of
+from taskorder.strategies import PLAIN, SHARED, STRATEGIES, Strategy, strategy_of
 
 RUNS = "neural.orders."
 """Begins the kind of every run that has results by order, in any version."""
 KIND = f"{RUNS}2"
+
+
+LATER_SETTINGS = {"uneven": 1.0, "head": SHARED, "strategy": PLAIN}
+"""Settings that specs of older stores do not have: at these values they are left out."""
 
 
 @dataclass(frozen=True)
@@ -46,15 +51,32 @@ def shared_settings(params: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in params.items() if key not in ("set", "seed")}
 
 
+def strategy_in(params: Mapping[str, Any]) -> Strategy | None:
+    """The strategy of a spec; None for plain and for joint training.
+
+    >>> strategy_in({"strategy": "l2init", "strength": 0.1, "set": 0})
+    L2Init(strength=0.1)
+    """
+    name = params.get("strategy", PLAIN)
+    if name == JOINT:
+        return None
+    return strategy_of(name, **{key: params[key] for key in STRATEGY_SETTINGS if key in params})
+
+
 class RunSpecs(Sequence[RunSpec]):
     """The runs of a config, one for each task set and seed, made on access: a million take no more memory than one."""
 
     def __init__(self, config: Config) -> None:
-        apart = ("num_sets", "first_set", "num_seeds", "tasks")
+        apart = ("num_sets", "first_set", "num_seeds", "tasks", *STRATEGY_SETTINGS)
         self._shared = {key: value for key, value in asdict(config).items() if key not in apart}
         self._shared["similarities"] = list(config.similarities)
-        if config.uneven == 1:  # specs of stores from before there was a choice have no such key
-            del self._shared["uneven"]
+        if config.strategy in STRATEGIES:  # with what was not given, so that it does not matter whether it was
+            strategy = strategy_of(config.strategy, **config.strategy_settings)
+            assert strategy is not None
+            self._shared |= asdict(strategy)
+        for key, default in LATER_SETTINGS.items():
+            if self._shared[key] == default:
+                del self._shared[key]
         if config.tasks:
             self._shared["tasks"] = list(config.tasks)
         self._first_set, self._num_seeds = config.first_set, config.num_seeds

@@ -143,7 +143,7 @@ def sweep(
             else:
                 receive()
 
-    with SpecLocks(store.path) as locks:
+    with SpecLocks(store.real_path) as locks:
         try:
             while elsewhere and (left := sum(len(left_of(part)) for part in chunks(specs))):
                 done, worked, elsewhere = len(specs) - left, False, False

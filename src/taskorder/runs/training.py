@@ -16,11 +16,13 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from taskorder.checks import Ints
 from taskorder.datasets import load
 from taskorder.datasets.class_tasks import TaskSet, draw_task_set, named_task_set
 from taskorder.datasets.dataset import Dataset
+from taskorder.engine.heads import num_competing, num_outputs
 from taskorder.machine import describe
 from taskorder.ordering.candidates import (
     LAW,
@@ -32,9 +34,10 @@ from taskorder.ordering.candidates import (
     table_orders,
 )
 from taskorder.prefixes import Prefix, PrefixTree
-from taskorder.runs.results import SCORES
-from taskorder.runs.settings import WITH_LAW, WITH_RULES, Config, max_chosen, sample_of
-from taskorder.runs.specs import RunSpec, orders_to_train, shared_settings
+from taskorder.runs.results import score_names
+from taskorder.runs.settings import JOINT, WITH_LAW, WITH_RULES, Config, max_chosen, sample_of
+from taskorder.runs.specs import RunSpec, RunSpecs, orders_to_train, shared_settings, strategy_in
+from taskorder.strategies import SHARED
 from taskorder.tables.knowledge import knowledge, shrunken_table, transfer_table
 from taskorder.tables.loss_ratios import measured_matrix, measured_similarity
 
@@ -86,9 +89,9 @@ def run_batch(batch: Sequence[RunSpec], report: Any = None, data: Dataset | None
         raise ValueError("`batch` must agree in all but set and seed, got different settings.")
     data = data or dataset_of(settings["dataset"])
     sets = [task_set(data, settings, spec.params["set"]) for spec in batch]
-    uneven = settings.get("uneven", 1.0)
-    train = task_pool(data, sets, share=settings["fraction"], uneven=uneven)
-    test = task_pool(data, sets, "test")
+    uneven, head = settings.get("uneven", 1.0), settings.get("head", SHARED)
+    train = task_pool(data, sets, share=settings["fraction"], uneven=uneven, head=head)
+    test = task_pool(data, sets, "test", head=head)
 
     # One pool holds the tasks of all sets, one set after another. Every set and seed has a random stream of its own.
     P = settings["num_tasks"]
@@ -100,14 +103,17 @@ def run_batch(batch: Sequence[RunSpec], report: Any = None, data: Dataset | None
         )
         for place, spec in enumerate(batch)
     ]
-    net = network(settings["net"], train.inputs.shape[1:], settings["classes_per_task"])
-    recipe = Recipe(settings["epochs"], settings["batch_size"], settings["learning_rate"], reset=settings["reset_adam"])
+    net = network(settings["net"], train.inputs.shape[1:], max(num_outputs(tasks.tasks, head) for tasks in sets))
+    strategy, joint = strategy_in(settings), settings.get("strategy") == JOINT
+    steps_of = settings["epochs"], settings["batch_size"], settings["learning_rate"]
+    recipe = Recipe(*steps_of, reset=settings["reset_adam"], strategy=strategy)
     work = Work()
-    options: dict[str, Any] = {"max_networks": networks_that_fit(net), "work": work, "report": report}
+    most = networks_that_fit(net, strategy=strategy)
+    options: dict[str, Any] = {"max_networks": most, "work": work, "report": report}
 
     # Rules and law choose by the measured similarities, so these come first.
     samples = {name: sample_of(name) for name in settings["similarities"]}
-    measured = measure(data, sets, curricula, train, test, net, recipe, samples, uneven=uneven, **options)
+    measured = measure(data, sets, curricula, train, test, net, recipe, samples, uneven=uneven, head=head, **options)
     chosen: list[list[Prefix]] = [[] for _ in batch]
     if WITH_RULES in settings["orders"]:
         chosen = [orders_by_rules(tables) for tables in measured]
@@ -118,20 +124,20 @@ def run_batch(batch: Sequence[RunSpec], report: Any = None, data: Dataset | None
         }
         for place, tables in enumerate(measured):
             sizes = {name: count[P * place : P * (place + 1)] for name, count in counts.items()}
-            chosen[place] += orders_by_law(tables, settings["classes_per_task"], sizes)
+            chosen[place] += orders_by_law(tables, num_competing(sets[place].tasks, head), sizes)
     curricula = [
         replace(curriculum, orders=tuple(dict.fromkeys([*curriculum.orders, *more])))
         for curriculum, more in zip(curricula, chosen, strict=True)
     ]
-    outcomes, _ = train_orders(net, train, test, curricula, recipe=recipe, **options)
-    steps = work.network_steps // len(batch)
+    outcomes, _ = train_orders(net, train, test, curricula, recipe=recipe, head=head, joint=joint, **options)
+    steps, names = work.network_steps // len(batch), score_names(settings)
     return [
-        {**_result(tasks, curriculum.orders, outcome), "similarities": tables, "network_steps": steps}
+        {**_result(tasks, curriculum.orders, outcome, names), "similarities": tables, "network_steps": steps}
         for tasks, curriculum, outcome, tables in zip(sets, curricula, outcomes, measured, strict=True)
     ]
 
 
-def _result(tasks: TaskSet, orders: Sequence[Prefix], outcome: Outcome) -> dict[str, Any]:
+def _result(tasks: TaskSet, orders: Sequence[Prefix], outcome: Outcome, names: Sequence[str]) -> dict[str, Any]:
     """The numbers of every distinct prefix, out of the first order that begins with it."""
     rows = PrefixTree(orders).rows
     tables = {
@@ -139,7 +145,7 @@ def _result(tasks: TaskSet, orders: Sequence[Prefix], outcome: Outcome) -> dict[
             [float(f"{value:.6g}") for value in getattr(outcome, name)[row, len(prefix)]]
             for prefix, row in rows.items()
         ]
-        for name in SCORES
+        for name in names
     }
     return {"task_set": tasks.to_dict(), "beginnings": [".".join(map(str, prefix)) for prefix in rows], **tables}
 
@@ -158,7 +164,7 @@ def orders_by_rules(tables: Tables) -> list[Prefix]:
     return chosen
 
 
-def orders_by_law(tables: Tables, num_classes: int, sizes: Mapping[str, Ints]) -> list[Prefix]:
+def orders_by_law(tables: Tables, num_classes: ArrayLike, sizes: Mapping[str, Ints]) -> list[Prefix]:
     """The orders that the law of retention, and sorting by row sums, choose by any of the measured transfer tables.
 
     sizes: of the tables from samples, the examples of each task; the law also chooses by their shrunken tables.
@@ -218,9 +224,12 @@ def specs_at_once(config: Config, data: Dataset | None = None) -> int:
     if jax.default_backend() == "cpu":
         return 1
     data = data or dataset_of(config.dataset)
-    net = network(config.net, data.train_inputs.shape[1:], config.classes_per_task)
+    params = RunSpecs(config)[0].params
+    outputs = num_outputs(task_set(data, params, params["set"]).tasks, config.head)
+    net = network(config.net, data.train_inputs.shape[1:], outputs)
     chosen = max_chosen(config.orders, len(config.similarities))
-    most = max(1, networks_that_fit(net) // (len(orders_to_train(asdict(config), 0)) + chosen))
+    networks = networks_that_fit(net, strategy=strategy_in(params))
+    most = max(1, networks // (len(orders_to_train(asdict(config), 0)) + chosen))
     # Batches of one size need fewer shapes, and so less compiling.
     total = config.num_sets * config.num_seeds
     return next((size for size in range(most, most // 2, -1) if total % size == 0), most)
@@ -229,7 +238,13 @@ def specs_at_once(config: Config, data: Dataset | None = None) -> int:
 def task_set(data: Dataset, settings: Mapping[str, Any], number: int) -> TaskSet:
     """Task set `number` of a config."""
     if "tasks" in settings:
-        return named_task_set(data.class_names, settings["tasks"], dataset=data.name)
+        tasks = named_task_set(data.class_names, settings["tasks"], dataset=data.name)
+        if settings.get("head", SHARED) == SHARED and len({len(classes) for classes, _ in tasks.tasks}) > 1:
+            raise ValueError(
+                f"`tasks` must have equally many classes each with one head, got {', '.join(tasks.names)}. Set head to "
+                "task or class."
+            )
+        return tasks
     return draw_task_set(
         data.class_names, settings["num_tasks"], settings["classes_per_task"], seed=number, dataset=data.name
     )

@@ -4,36 +4,36 @@ from __future__ import annotations
 
 import json
 import math
-from collections import Counter
 from typing import Any
 
 from taskorder.checks import counted, square_matrix
 from taskorder.given_table import GivenTable
+from taskorder.parsing import json_values
 from taskorder.tables._names import checked_names
-from taskorder.tables.input_files import refusal
+from taskorder.tables.input_files import Refusal, refusal
 
 _JSON_FORMS = '[[1, 0.5], [0.5, 1]] or {"names": [...], "similarity": [[...]]} or {"A": {"A": 1, "B": 0.5}, ...}'
 
 
 def parse_json(text: str, label: str, max_tasks: int) -> GivenTable:
     """A JSON table in one of its three forms; null, or a name that a row leaves out, stands for a missing number."""
-    # parsed numbers and lists take up to forty times the room of their text
-    if text.count(",") + text.count("[") + text.count("{") > 2 * (max_tasks + 1) ** 2:
-        raise ValueError(f"`{label}` must hold at most {max_tasks} tasks, got more. Plan a subset of them.")
 
     def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         if len(mapping := dict(pairs)) < len(pairs):
-            twice = next(key for key, count in Counter(key for key, _ in pairs).items() if count > 1)
-            raise ValueError(f"`{label}` must be JSON with unique names, got {twice[:40]!r} more than once.")
+            last = {key: place for place, (key, _) in enumerate(pairs)}
+            twice = next(key for place, (key, _) in enumerate(pairs) if last[key] != place)
+            raise refusal(label, "be JSON with unique names", f"{twice[:40]!r} more than once", "")
         return mapping
 
     try:
-        data = json.loads(text, object_pairs_hook=unique_keys, parse_int=float)  # int refuses thousands of digits
+        data = json_values(text, object_pairs_hook=unique_keys, parse_int=float)  # int refuses thousands of digits
+    except Refusal:
+        raise
     except json.JSONDecodeError as problem:
         got = f"{problem.msg} on line {problem.lineno}, column {problem.colno}"
         raise refusal(label, "be JSON", got, f"Expected {_JSON_FORMS}.") from None
-    except RecursionError:
-        raise ValueError(f"`{label}` must be a JSON table, got too deep a nesting. Expected {_JSON_FORMS}.") from None
+    except ValueError as problem:
+        raise refusal(label, "be a JSON table", str(problem), f"Expected {_JSON_FORMS}.") from None
     names = None
     if isinstance(data, dict) and isinstance(data.get("similarity"), list):
         extra = sorted(set(data) - {"names", "similarity"})
@@ -42,8 +42,10 @@ def parse_json(text: str, label: str, max_tasks: int) -> GivenTable:
         data, names = data["similarity"], data.get("names")
         if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
             raise ValueError(f"`{label}` must give `names` as a list of strings, got {str(names)[:60]!r}.")
-    elif isinstance(data, dict):
+    elif isinstance(data, dict) and len(data) <= max_tasks:
         data, names = _from_mapping(data, label)
+    if isinstance(data, dict | list) and len(data) > max_tasks:
+        raise ValueError(f"`{label}` must hold at most {max_tasks} tasks, got {len(data)}. Plan a subset of them.")
     if not isinstance(data, list) or not data or not all(isinstance(row, list) for row in data):
         raise ValueError(f"`{label}` must hold a table, got something else. Expected {_JSON_FORMS}.")
     if all(len(row) == number for number, row in enumerate(data, start=1)):

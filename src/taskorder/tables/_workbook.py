@@ -12,16 +12,21 @@ from importlib.util import find_spec
 from typing import Any
 
 from taskorder.cells import cell_number
+from taskorder.costs import most_unpacked
 from taskorder.given_table import GivenTable
 from taskorder.tables._text_table import table_of_cells
+from taskorder.tables._workbook_parts import check_parts
 from taskorder.tables.arrays import ZIP_MAGIC, one_line
 from taskorder.tables.input_files import Refusal, refusal
+from taskorder.tables.separated import unmarked
 
 _OLD_EXCEL = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _OFFICE = {"[Content_Types].xml", "content.xml"}
 _SHEET = re.compile(r"(.+\.xls[xm]):([^:\\/?*\[\]]+)", re.IGNORECASE)
 _ROOM = 50
 """Rows and columns that a sheet may have around its table."""
+_MOST_CELLS = 40_000_000
+"""In all sheets, with those that are empty: nine of the largest tables."""
 
 SheetRow = tuple[int, list[str]]
 """A row with its number in the sheet."""
@@ -60,10 +65,8 @@ def read_workbook(data: bytes, label: str, sheet: str | None, max_tasks: int, *,
         raise refusal(label, "be a workbook in the format .xlsx", "one in another format", "Save it as .xlsx or CSV.")
     if find_spec("openpyxl") is None:
         raise Refusal('openpyxl, which reads .xlsx, is not installed. Install it with: pip install "taskorder[excel]".')
-    sheets = _sheets(data, label, max_tasks, max_bytes)
+    sheets = _sheets(data, label, sheet, max_tasks, max_bytes)
     if sheet is not None:
-        if sheet not in sheets:
-            raise refusal(label, "have the sheet that was asked for", f"no {sheet!r}", f"Sheets: {', '.join(sheets)}.")
         return _table(sheets[sheet], f"{label}:{sheet}", max_tasks)
     filled = {title: rows for title, rows in sheets.items() if rows}
     if not filled:
@@ -87,20 +90,30 @@ def read_workbook(data: bytes, label: str, sheet: str | None, max_tasks: int, *,
     return replace(tables[title], notes=(note, *tables[title].notes))
 
 
-def _sheets(data: bytes, label: str, max_tasks: int, max_bytes: int) -> dict[str, list[SheetRow]]:
-    """The rows of text of every sheet, without those that are empty."""
+def _sheets(data: bytes, label: str, chosen: str | None, max_tasks: int, max_bytes: int) -> dict[str, list[SheetRow]]:
+    """The rows of text of every sheet, or of the one that was chosen, without those that are empty."""
     from openpyxl import load_workbook
 
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            if sum(info.file_size for info in archive.infolist()) > max_bytes:
-                raise refusal(label, f"take at most {max_bytes / 2**20:.4g} MB", "more", "Keep only the table in it.")
+            most = min(max_bytes, most_unpacked(len(data)))
+            check_parts(archive, label, most_cells=max_tasks + _ROOM, max_bytes=most, num_bytes=len(data))
         values, formulas = (load_workbook(io.BytesIO(data), read_only=True, data_only=only) for only in (True, False))
-        sheets = {}
-        for sheet in values.worksheets:
-            rows = _rows(sheet, label, max_tasks)
+        titles = [sheet.title for sheet in values.worksheets]
+        if chosen is not None and chosen not in titles:
+            raise refusal(label, "have the sheet that was asked for", f"no {chosen!r}", f"Sheets: {', '.join(titles)}.")
+        parts = [getattr(sheet, "_worksheet_path", sheet.title) for sheet in values.worksheets]
+        if len(set(parts)) < len(parts):
+            raise refusal(label, "have a part of its own for each sheet", "one for several", "Save it again.")
+        sheets, left = {}, _MOST_CELLS
+        for sheet in values.worksheets if chosen is None else [values[chosen]]:
+            rows, num_cells = _rows(sheet, label, max_tasks)
+            left -= num_cells
+            if left < 0:
+                got, fix = f"more with sheet {sheet.title}", f"Name the sheet: {label}:{titles[0]}."
+                raise refusal(label, f"have at most {_MOST_CELLS} cells in all sheets", got, fix)
             if any(not cell for _, cells in rows for cell in cells):
-                _refuse_uncomputed(rows, _rows(formulas[sheet.title], label, max_tasks), f"{label}:{sheet.title}")
+                _refuse_uncomputed(rows, _rows(formulas[sheet.title], label, max_tasks)[0], f"{label}:{sheet.title}")
             sheets[sheet.title] = rows
         return sheets
     except Refusal:
@@ -110,22 +123,24 @@ def _sheets(data: bytes, label: str, max_tasks: int, max_bytes: int) -> dict[str
         raise refusal(label, "be a whole .xlsx file", f"a damaged one: {reason}", "Save it again.") from None
 
 
-def _rows(sheet: Any, label: str, max_tasks: int) -> list[SheetRow]:
+def _rows(sheet: Any, label: str, max_tasks: int) -> tuple[list[SheetRow], int]:
+    """The rows that are not empty, and how many cells were looked at."""
     sheet.reset_dimensions()  # what a file says about them may be wrong
     most = max_tasks + _ROOM
     rows = [
         (number, [_text(cell) for cell in row])
         for number, row in enumerate(sheet.iter_rows(max_row=most + 1, max_col=most + 1, values_only=True), start=1)
     ]
+    num_cells = sum(len(cells) for _, cells in rows)
     rows = [(number, cells) for number, cells in rows if any(cells)]
     if rows and (rows[-1][0] > most or any(any(cells[most:]) for _, cells in rows)):
         raise refusal(f"{label}:{sheet.title}", f"hold at most {max_tasks} tasks", "more", "Plan a subset of them.")
-    return rows
+    return rows, num_cells
 
 
 def _text(value: object) -> str:
     """A cell as text; numbers with all their digits."""
-    return "" if value is None else repr(value) if isinstance(value, int | float) else str(value).strip()
+    return "" if value is None else repr(value) if isinstance(value, int | float) else unmarked(str(value).strip())
 
 
 def _refuse_uncomputed(rows: Sequence[SheetRow], formulas: Sequence[SheetRow], label: str) -> None:

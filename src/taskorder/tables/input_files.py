@@ -1,6 +1,6 @@
 """Files that others wrote, as bytes or lines: sizes are checked before memory is taken, and refusals are one line.
 
-Every limit on what a file may cost is enforced here: its size, what it unpacks to, and the length of a line.
+Their size, what they unpack to, and the length of a line are limited here; the budget is that of taskorder/costs.py.
 """
 
 from __future__ import annotations
@@ -16,12 +16,17 @@ import sys
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from typing import IO, Any
 
 from taskorder.arguments import BadArgument
+from taskorder.costs import megabytes, most_unpacked
+from taskorder.visible import visible
 
 MAX_LINE = 2**24
 """Characters in a line: a file without line ends must not fill the memory."""
+LINE_BYTES = 32
+"""What a line of a packed file counts beside its characters: a row takes time, however short it is."""
 
 FileOrStream = str | os.PathLike[str] | IO[Any]
 _NOT_UTF8 = re.compile("[\udc80-\udcff]")
@@ -48,8 +53,7 @@ def refusal(path: str | os.PathLike[str], rule: str, got: str, *fix: str) -> Ref
 
 def printable(path: str | os.PathLike[str]) -> str:
     """A path on one line."""
-    text = os.fspath(path)
-    return text if text.isprintable() else repr(text)[1:-1]
+    return visible(os.fspath(path))
 
 
 def unreadable(path: str | os.PathLike[str], problem: OSError) -> Refusal:
@@ -64,7 +68,7 @@ def file_size(path: str | os.PathLike[str], max_bytes: int) -> int:
     if not stat.S_ISREG(status.st_mode):
         raise Refusal(f"`{printable(path)}` must be a plain file, got something else.")
     if not 0 < status.st_size <= max_bytes:
-        rule, got = f"have 1 byte to {max_bytes / 2**20:.4g} MB", f"{status.st_size / 2**20:.4g} MB"
+        rule, got = f"have 1 byte to {megabytes(max_bytes)}", megabytes(status.st_size)
         raise refusal(path, rule, got, "It is damaged, or some other file.")
     return status.st_size
 
@@ -96,21 +100,51 @@ def read_bytes(
     return data, label
 
 
+@dataclass(frozen=True)
+class OpenFile:
+    """A file that is open to be read, unpacked where it is packed."""
+
+    label: str
+    """What messages call it."""
+    stream: Any
+    """Binary, with `peek`."""
+    num_bytes: int | None
+    """As it lies there. What comes through a pipe has no size: None for plain text, which is as long as what it holds,
+    and 0 for a packed one."""
+    is_packed: bool
+
+    def lines(self, max_bytes: int) -> Iterator[str]:
+        """Its lines, as they are needed."""
+        most = most_unpacked(self.num_bytes or 0) if self.is_packed else None
+        return text_lines(self.stream, self.label, max_bytes=max_bytes, most=most)
+
+    def read(self, max_bytes: int, fix: str = "Keep only what is needed.") -> bytes:
+        """All of it, at most so many bytes."""
+        most = min(max_bytes, most_unpacked(self.num_bytes or 0)) if self.is_packed else max_bytes
+        data: bytes = self.stream.read(most + 1)
+        if len(data) > max_bytes:
+            raise refusal(self.label, f"be at most {megabytes(max_bytes)}", "more", fix)
+        if len(data) > most:
+            raise unpacks_to_more(self.label, most)
+        return data
+
+
 @contextmanager
-def open_lines(path: str | os.PathLike[str], *, max_bytes: int) -> Iterator[Iterator[str]]:
-    """The lines of a text file, plain or in gzip, or of "-" (standard input), read as they are needed."""
+def open_file(path: str | os.PathLike[str]) -> Iterator[OpenFile]:
+    """A file, plain or in gzip, or "-" (standard input)."""
     is_standard_input = os.fspath(path) == "-"
     label = "standard input" if is_standard_input else printable(path)
-    if not is_standard_input:
-        _status(path)
+    status = None if is_standard_input else _status(path)
+    num_bytes = None if status is None or not stat.S_ISREG(status.st_mode) else status.st_size
     try:
         source: Any = _standard_input() if is_standard_input else open(path, "rb", buffering=0)  # noqa: SIM115
         stream: Any = io.BufferedReader(source)
-        unpacked: Any = gzip.GzipFile(fileobj=stream) if stream.peek(2).startswith(b"\x1f\x8b") else stream
+        is_packed = stream.peek(2).startswith(b"\x1f\x8b")
+        unpacked: Any = gzip.GzipFile(fileobj=stream) if is_packed else stream
         try:
-            yield text_lines(unpacked, label, max_bytes=max_bytes)
+            yield OpenFile(label, unpacked, 0 if is_packed and num_bytes is None else num_bytes, is_packed)
         finally:
-            if unpacked is not stream:
+            if is_packed:
                 unpacked.close()
             stream.detach()
             if not is_standard_input:  # which is not ours to close
@@ -121,8 +155,24 @@ def open_lines(path: str | os.PathLike[str], *, max_bytes: int) -> Iterator[Iter
         raise unreadable(label, problem) from None
 
 
-def text_lines(stream: Any, label: str, *, max_bytes: int) -> Iterator[str]:
-    """The lines of a binary stream of UTF-8 text, with their line ends and without a byte order mark."""
+@contextmanager
+def open_lines(path: str | os.PathLike[str], *, max_bytes: int) -> Iterator[Iterator[str]]:
+    """The lines of a text file, plain or in gzip, or of "-" (standard input), read as they are needed."""
+    with open_file(path) as file:
+        yield file.lines(max_bytes)
+
+
+def unpacks_to_more(path: str | os.PathLike[str], most: int) -> Refusal:
+    """The error for a packed file that would cost more than its size allows; unpacked it is larger and may."""
+    fix = f"Unpack it first: gunzip -k {shlex.quote(printable(path))}."
+    return refusal(path, f"unpack to at most {megabytes(most)} for its size", "more", fix)
+
+
+def text_lines(stream: Any, label: str, *, max_bytes: int, most: int | None = None) -> Iterator[str]:
+    """The lines of a binary stream of UTF-8 text, with their line ends and without a byte order mark.
+
+    most: bytes that a packed file may unpack to, counted with `LINE_BYTES` for each line.
+    """
     refuse_binary(stream.peek(_HEAD)[:_HEAD], label)
     text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="surrogateescape", newline="")
     size = beyond_ascii = 0
@@ -136,7 +186,9 @@ def text_lines(stream: Any, label: str, *, max_bytes: int) -> Iterator[str]:
                 rule = f"have lines of at most {MAX_LINE} characters"
                 raise refusal(label, rule, f"a longer one on line {number}", "Write each row on its own line.")
             if size > max_bytes:
-                raise refusal(label, f"be at most {max_bytes / 2**20:.4g} MB", "more", "Keep only the rows needed.")
+                raise refusal(label, f"be at most {megabytes(max_bytes)}", "more", "Keep only the rows needed.")
+            if most is not None and size + LINE_BYTES * number > most:
+                raise unpacks_to_more(label, most)
             if not line.isascii():
                 if _NOT_UTF8.search(line):
                     raise _not_utf8(label, number, beyond_ascii)
@@ -192,5 +244,5 @@ def _status(path: str | os.PathLike[str], label: str | None = None) -> os.stat_r
 
 def _limit(size: int, max_bytes: int, label: str) -> None:
     if size > max_bytes:
-        rule, got = f"be at most {max_bytes / 2**20:.4g} MB", f"at least {size / 2**20:.4g} MB"
+        rule, got = f"be at most {megabytes(max_bytes)}", f"at least {megabytes(size)}"
         raise refusal(label, rule, got, "Keep only the table in it, or save it as NPY.")

@@ -32,6 +32,7 @@ from taskorder.tables._workbook import is_workbook, read_workbook, split_sheet
 from taskorder.tables.arrays import NPY_MAGIC, ZIP_MAGIC, one_line, read_npy, read_npz
 from taskorder.tables.input_files import FileOrStream, read_bytes, refusal, refuse_binary, text_lines
 from taskorder.tables.separated import is_number, read_rows, split_names
+from taskorder.visible import visible
 
 MAX_TABLE_BYTES = 256 * 2**20
 """Larger files are refused before they are read; 2000 x 2000 numbers with 17 digits take about 80 MB."""
@@ -92,7 +93,7 @@ def read_similarity(
     given, label = read_table(path_or_stream, name=name, sheet=sheet, max_bytes=max_bytes)
     given = completed(given, label, checked_kind(kind))
     for note in given.notes:
-        _logger.warning("%s: %s", label, note)
+        _logger.warning("%s: %s", label, visible(note))
     return given.values, given.names
 
 

@@ -1,4 +1,5 @@
-"""Separated text (commas, tabs, semicolons or spaces) as rows of cells: one search for the separator, one reader."""
+"""Separated text (commas, tabs, semicolons or spaces) as rows of cells: one search for the separator, one reader and
+one writer."""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import io
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from typing import IO, Any
 
 from taskorder.arguments import BadArgument
 from taskorder.cells import DECIMAL_COMMA
@@ -16,10 +18,13 @@ MAX_CELLS = 2**20
 """Cells in a row, unless a reader allows fewer."""
 
 _SAMPLE = 100_000
-_QUOTED = re.compile(r'"(?:[^"]|"")*"')
+_QUOTED = re.compile(r'"[^"]*+(?:""[^"]*+)*+"')
 _TOLD = re.compile(r'"?sep=([;,\t])"?\s*', re.IGNORECASE)
 """The line in which Excel says what it puts between cells."""
 _BLANKS = re.compile(r"[ \t]+")
+_FORMULA = re.compile("'*[=+\\-@\t\r\n＝＋－＠]")  # noqa: RUF001
+"""How a text begins that a spreadsheet may run; wide signs count as the narrow ones."""
+_NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?")
 
 
 def read_rows(
@@ -81,10 +86,52 @@ def _rows(
             cells = next(reader, None)
             if cells is None:
                 return
-            yield number, [cell.strip() for cell in cells]
+            yield number, [unmarked(cell.strip()) for cell in cells]
     except csv.Error as problem:
         fix = 'Quote cells that hold separators, as in "red, green".'
         raise refusal(label, "be separated text", f"a broken cell on line {number}: {problem}", fix) from None
+
+
+def write_rows(file: IO[str], rows: Iterable[Iterable[Any]], separator: str = ",", *, quoted: bool = False) -> None:
+    """Write rows that `read_rows` gives back; with `quoted` every text is in quotes, so that none is a comment.
+
+    A text that a spreadsheet would run as a formula begins with an apostrophe, which says that it is text.
+
+    >>> import sys
+    >>> write_rows(sys.stdout, [["task", "=1+2", "-0.5"], [0, -0.5, "cats, dogs"]])
+    task,'=1+2,-0.5
+    0,-0.5,"cats, dogs"
+    """
+    writer = csv.writer(
+        _Rows(file),
+        delimiter=separator,
+        quoting=csv.QUOTE_NONNUMERIC if quoted else csv.QUOTE_MINIMAL,
+        lineterminator="\r\n",
+    )
+    writer.writerows([_marked(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
+
+
+class _Rows:
+    """Ends rows with a newline alone; of the signs that end its rows, csv quotes every one."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+
+    def write(self, row: str) -> int:
+        return self._file.write(row.removesuffix("\r\n") + "\n")
+
+
+def _marked(text: str) -> str:
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+
+
+def unmarked(cell: str) -> str:
+    """A cell without the mark of `write_rows`.
+
+    >>> unmarked("'=1+2"), unmarked("'s Gravenhage")
+    ('=1+2', "'s Gravenhage")
+    """
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
 def find_separator(text: str) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
 from collections.abc import Sequence
@@ -15,6 +14,7 @@ from numpy.typing import ArrayLike
 from taskorder.checks import square_matrix
 from taskorder.files import whole_file
 from taskorder.tables._names import checked_names
+from taskorder.tables.separated import write_rows
 
 
 def write_similarity(path: str | os.PathLike[str], matrix: ArrayLike, names: Sequence[str] | None = None) -> None:
@@ -27,7 +27,8 @@ def write_similarity(path: str | os.PathLike[str], matrix: ArrayLike, names: Seq
     matrix : (P, P) array
         Finite numbers.
     names : sequence of str, optional
-        The names of the P tasks.
+        The names of the P tasks. In .csv and .tsv an apostrophe stands before one that a spreadsheet would run as a
+        formula, like =1+2; `read_similarity` takes it off.
 
     Raises
     ------
@@ -60,10 +61,7 @@ def write_similarity(path: str | os.PathLike[str], matrix: ArrayLike, names: Seq
             part.write_text(json.dumps(data, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
         else:
             with part.open("w", encoding="utf-8", newline="") as text:
-                # every name is quoted, so that one that starts with # is no comment
-                mark = "," if ending == ".csv" else "\t"
-                writer = csv.writer(text, delimiter=mark, quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n")
+                rows = table.tolist()
                 if labels is not None:
-                    writer.writerow(["task", *labels])
-                for task, row in enumerate(table.tolist()):
-                    writer.writerow(row if labels is None else [labels[task], *row])
+                    rows = [["task", *labels], *([label, *row] for label, row in zip(labels, rows, strict=True))]
+                write_rows(text, rows, "," if ending == ".csv" else "\t", quoted=True)

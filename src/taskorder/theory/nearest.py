@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from taskorder.checks import EIGENVALUE_TOLERANCE, Floats, asymmetry, square_matrix
+from taskorder.machine import one_blas_thread
 from taskorder.records import Repair
 from taskorder.theory.correlation import exact_form
 
@@ -19,6 +20,7 @@ LARGE = 300
 """Above this many tasks a correlation matrix is recognized by its Cholesky factor: eigenvalues take far longer."""
 
 
+@one_blas_thread()
 def nearest_correlation(matrix: ArrayLike) -> tuple[Floats, Repair]:
     """The correlation matrix nearest to `matrix` in the Frobenius norm, and how far away it is.
 

@@ -121,13 +121,23 @@ function weigh(app, task, input) {
   app.store.commit(withInputs(app.store.state, { weights: weights.every((one) => one === 1) ? null : weights }));
 }
 
-/** Every name, checked: one line, not blank, not twice. @param {string[]} names @returns {string} what is wrong, or "" */
-export function nameProblem(names) {
+/** What a terminal obeys or nobody sees, as in visible.py. */
+const ODD = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Noncharacter_Code_Point}\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0]/gu;
+/** Between signs of emoji and of some scripts. */
+const JOINER = /(?<=[^\x00-\x7f])[\u200c\u200d](?=[^\x00-\x7f])/g;
+
+/** Every name, checked: one line, not blank, not twice. What a name was before is not asked about again.
+ * @param {string[]} names @param {string[]} before @returns {string} what is wrong, or "" */
+export function nameProblem(names, before) {
   const blank = names.findIndex((name) => name === "");
   if (blank >= 0) return `Task ${blank + 1} must have a name.`;
-  const odd = names.find((name) => name.length > 200 || /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(name));
-  if (odd !== undefined)
-    return `Names must be one printable line of at most 200 characters, got ${JSON.stringify(odd.slice(0, 40))}.`;
+  const isOdd = (name) => name.length > 200 || name.replace(JOINER, "").search(ODD) >= 0;
+  const odd = names.find((name, task) => name !== before[task] && isOdd(name));
+  if (odd !== undefined) {
+    const code = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`;
+    const shown = odd.slice(0, 40).replace(ODD, (mark) => mark.replace(/[^]/g, code));
+    return `Names must be one printable line of at most 200 characters, got "${shown}".`;
+  }
   const twice = names.find((name, place) => names.indexOf(name) !== place);
   return twice === undefined ? "" : `Names must be unique, got ${JSON.stringify(twice)} more than once.`;
 }
@@ -135,7 +145,7 @@ export function nameProblem(names) {
 function rename(app, task, input) {
   const { inputs } = app.store.state;
   const names = inputs.names.map((name, one) => (one === task ? input.value.trim() : name));
-  const problem = nameProblem(names);
+  const problem = nameProblem(names, inputs.names);
   complain(problem);
   if (problem) input.value = inputs.names[task];
   else app.store.commit(withInputs(app.store.state, { names }));

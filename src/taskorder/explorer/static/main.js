@@ -51,10 +51,10 @@ function connectBar(app) {
       .value.replace(/\n+$/, "")
       .split("\n")
       .map((name) => name.trim());
-    const { size } = store.state.inputs;
+    const { size, names: before } = store.state.inputs;
     const problem =
       names.length === size
-        ? nameProblem(names)
+        ? nameProblem(names, before)
         : `There must be ${size} names, one for each task, got ${names.length}.`;
     byId("names-problem").textContent = problem;
     if (problem) event.preventDefault();
@@ -92,7 +92,8 @@ function connectAddress(app) {
 /** Show the state in a fragment. @param {App} app @param {string} fragment */
 async function restore(app, fragment) {
   try {
-    app.store.commit(await fromFragment(fragment, (json) => server.readTable(json, "the link")));
+    const rules = app.start.rules.map(({ name }) => name);
+    app.store.commit(await fromFragment(fragment, (json) => server.readTable(json, "the link"), rules));
   } catch (problem) {
     complain(problem.message);
     app.refresh();

@@ -1,0 +1,122 @@
+"""Learners that remember: the runs that measure how much order matters with each head and strategy.
+
+    python -m reproduction.atlas             the cells, with their training and the size of their stores
+    python -m reproduction.atlas FOLDER      writes FOLDER/atlas-CELL.toml, for `taskorder run FOLDER/atlas-CELL.toml`
+
+A cell is a data set with a head and a strategy, and has a store of its own: what is finished stays, so cells and parts
+of cells may be run in any session. In all cells of a data set the task sets, the examples of every task, the number of
+steps and the new examples of a step (4) are equal; with replay 4 kept examples join each step after the first task.
+Strategies have their default settings, which nothing was tuned for.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from taskorder.prefixes import PrefixTree
+from taskorder.runs.settings import JOINT, Config, sample_of
+from taskorder.runs.specs import RunSpecs, orders_to_train
+from taskorder.strategies import HEADS
+
+SHARED_SETTINGS: Mapping[str, Any] = {
+    "first_set": 300, "num_seeds": 2, "similarities": ("test", "1%", "10%"), "batch_size": 4,
+}  # fmt: skip
+"""Task sets from 300 on: none that earlier figures, or the law, were made with."""
+DATASETS: Mapping[str, Mapping[str, Any]] = {
+    "fashion": {"dataset": "fashion-mnist", "net": "mlp", "num_sets": 30, "fraction": 0.1},
+    "cifar100": {"dataset": "cifar100", "net": "cnn", "num_sets": 12},
+}
+"""A tenth of Fashion-MNIST, so that tasks are about as large in both: 1,200 and 1,000 images."""
+STRATEGIES: Mapping[str, Mapping[str, Any]] = {
+    "plain": {},
+    "replay20": {"strategy": "replay", "kept": 20},
+    "ewc": {"strategy": "ewc"},
+    "lwf": {"strategy": "lwf"},
+}
+MORE_REPLAY: Mapping[str, Mapping[str, Any]] = {
+    "replay5": {"strategy": "replay", "kept": 5},
+    "replay100": {"strategy": "replay", "kept": 100},
+}
+MANY_TASKS: Mapping[str, Any] = {"num_tasks": 20, "num_sets": 4, "orders": "60", "num_seeds": 1}
+MANY_CELLS = (("shared", "plain"), ("shared", "replay20"), ("task", "plain"), ("class", "replay20"))
+TASK_IMAGES = {"fashion": 12_000, "cifar100": 1_000}
+"""Training images of a task before a share is taken."""
+BYTES_A_NUMBER = 10
+"""In a store, with its comma; six digits are kept."""
+
+
+def cells() -> Iterator[tuple[str, Config]]:
+    """Name and settings of each cell."""
+    for name, data in DATASETS.items():
+        for head in HEADS:
+            ways = {**STRATEGIES, **({} if head == "task" else MORE_REPLAY), JOINT: {"strategy": JOINT, "orders": "1"}}
+            for way, settings in ways.items():
+                yield f"{name}-{head}-{way}", Config(**{**SHARED_SETTINGS, **data, "head": head, **settings})
+    for head, way in MANY_CELLS:  # forty classes, which only one of the data sets has
+        settings = {**SHARED_SETTINGS, **DATASETS["cifar100"], **MANY_TASKS, "head": head, **STRATEGIES[way]}
+        yield f"cifar100-20tasks-{head}-{way}", Config(**settings)
+
+
+def toml(config: Config) -> str:
+    """The settings of a cell as a TOML file; those at their default are left out.
+
+    >>> print(toml(Config(num_sets=3, head="task", similarities=("test", "1%"))))
+    num_sets = 3
+    similarities = ["test", "1%"]
+    head = "task"
+    """
+    default = asdict(Config())
+    lines = []
+    for key, value in asdict(config).items():
+        if value != default[key]:
+            shown = [*value] if isinstance(value, tuple) else value
+            lines.append(f"{key} = {str(shown).lower() if isinstance(shown, bool) else shown!r}".replace("'", '"'))
+    return "\n".join(lines)
+
+
+def network_steps(name: str, config: Config) -> int:
+    """The steps of all networks of a cell; those of replay have twice the batch."""
+    images = TASK_IMAGES[name.partition("-")[0]]
+
+    def steps(share: float) -> int:
+        return config.epochs * (int(images * share) // config.batch_size)
+
+    prefixes = len(PrefixTree(orders_to_train(asdict(config), config.first_set)))
+    samples = [sample_of(measured) for measured in config.similarities]
+    single = sum(steps(config.fraction if sample is None else sample.share) for sample in samples)
+    return len(RunSpecs(config)) * (prefixes * steps(config.fraction) + config.num_tasks * single)
+
+
+def store_bytes(config: Config) -> int:
+    """About the size of a cell's store."""
+    P = config.num_tasks
+    rows = 1 + len(PrefixTree(orders_to_train(asdict(config), config.first_set)))
+    tables = 4 if config.head == "class" else 3
+    numbers = rows * P * tables + 3 * P * P * len(config.similarities)
+    names = sum(2 * len(prefix) for prefix in PrefixTree(orders_to_train(asdict(config), config.first_set)).rows)
+    return len(RunSpecs(config)) * (BYTES_A_NUMBER * numbers + names)
+
+
+def main(words: list[str]) -> None:
+    """Print the cells, or write their settings."""
+    for folder in map(Path, words):
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, config in cells():
+            (folder / f"atlas-{name}.toml").write_text(toml(config) + "\n")
+        print(f"wrote {sum(1 for _ in cells())} files to {folder}")
+        return
+    total_steps = total_bytes = 0
+    print("cell                                  network-steps, millions  store, MB")
+    for name, config in cells():
+        steps, size = network_steps(name, config), store_bytes(config)
+        total_steps, total_bytes = total_steps + steps, total_bytes + size
+        print(f"{name:<36} {steps / 1e6:>25.1f} {size / 1e6:>10.2f}")
+    print(f"{'all':<36} {total_steps / 1e6:>25.1f} {total_bytes / 1e6:>10.2f}")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,88 @@
+"""What a strategy knows of the tasks that came before, as arrays with a row for each network.
+
+All of it follows from the prefix of an order; what does not, such as the matrix of EWC, is in `State.memory`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.typing import NDArray
+
+from taskorder.arguments import BadArgument
+from taskorder.checks import Ints
+from taskorder.engine.losses import SquaredError
+from taskorder.engine.nets import Net, Params
+from taskorder.engine.replay import MOST_KEPT, Keeper
+from taskorder.engine.train import Pool, Recipe
+from taskorder.prefixes import Prefix
+from taskorder.strategies import EWC, Distill, L2Init, Replay, Strategy
+
+
+class Past(NamedTuple):
+    """Of N networks; None for what their strategy does not need."""
+
+    kept: tuple[Array, Array] | None = None
+    """(N, M) examples that replay has kept, as `train.batch_of` reads them, and (N,) how many they are: what follows in
+    a row is not used."""
+    heads: Array | None = None
+    """(N, H, outputs) which outputs each old head has."""
+
+    def take(self, rows: Array) -> Past:
+        """That of the networks at `rows`."""
+        return Past(*jax.tree.map(lambda leaf: leaf[rows], tuple(self)))
+
+
+class Lookback:
+    """Makes the past of networks from the prefixes that they have learned."""
+
+    def __init__(self, recipe: Recipe, pool: Pool, sets: Sequence[tuple[int, ...]], used: NDArray[np.bool_]) -> None:
+        """sets: the tasks of each set. used: (T, outputs) the outputs that the labels of each task have."""
+        self._strategy, self._used = recipe.strategy, used
+        self._allowed = None if pool.allowed is None else np.asarray(pool.allowed)
+        self._keeper = Keeper(recipe.strategy, pool) if isinstance(recipe.strategy, Replay) else None
+        self._most = max(map(self._keeper.most, sets)) if self._keeper else 0
+        if self._most > MOST_KEPT:
+            raise BadArgument(f"`kept` must make at most {MOST_KEPT} kept examples in all, got {self._most}.")
+        self._num_heads = 1 if self._allowed is None else max(map(len, sets))
+
+    def kept(self, tasks: Sequence[int], seed: int, prefix: Prefix) -> Ints:
+        """The examples that replay has kept."""
+        return self._keeper.of_prefix(tasks, seed, prefix) if self._keeper else np.empty(0, np.int64)
+
+    def of(self, learned: Sequence[tuple[Sequence[int], int, Prefix]]) -> Past:
+        """The past of networks, each with the tasks of its set, its seed and what it has learned."""
+        if self._keeper is not None:
+            examples = [self.kept(*each) for each in learned]
+            table = np.zeros((len(learned), self._most), np.int32)
+            for row, own in enumerate(examples):
+                table[row, : len(own)] = own
+            return Past((jnp.asarray(table), jnp.asarray(np.array([len(own) for own in examples], np.int32))))
+        if isinstance(self._strategy, Distill):
+            heads = np.zeros((len(learned), self._num_heads, self._used.shape[1]), bool)
+            for row, (tasks, _, prefix) in enumerate(learned):
+                old = [tasks[position] for position in dict.fromkeys(prefix)]
+                if self._allowed is None:
+                    heads[row, 0] = self._used[old].any(axis=0)
+                else:
+                    heads[row, : len(old)] = self._allowed[old]
+            return Past(heads=jnp.asarray(heads))
+        return Past()
+
+
+def first_memory(strategy: Strategy | None, params: Params) -> Params:
+    """What the strategy keeps of fresh networks beside their state."""
+    if isinstance(strategy, EWC):
+        return jax.tree.map(jnp.zeros_like, params)
+    return jax.tree.map(jnp.array, params) if isinstance(strategy, L2Init) else ()
+
+
+def check_strategy(net: Net, strategy: Strategy | None) -> None:
+    """An error where the strategy means nothing for such a network."""
+    if isinstance(strategy, Distill) and isinstance(net.loss, SquaredError):
+        raise BadArgument(f"`strategy` must be another one where labels are numbers, got {strategy}. Take Replay(20).")

@@ -1,0 +1,202 @@
+"""One line with the fix, and nothing is lost."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from taskorder import Task, run_pilot
+from taskorder.learners import EWC, FineTuning, HuggingFaceLearner, LearnerError
+
+pytestmark = pytest.mark.filterwarnings("default")
+RECIPE = FineTuning(epochs=1, batch_size=8, learning_rate=5e-3)
+
+
+def limit_memory(learner, most):
+    """The model runs out of memory with more than so many examples a pass; sizes are written down."""
+    sizes, factory = [], learner._work.factory
+
+    def limited():
+        model = factory()
+
+        def check(module, args, options):
+            sizes.append(len(options["input_ids"]))
+            if sizes[-1] > most:
+                raise torch.OutOfMemoryError("CUDA out of memory")
+
+        model.register_forward_pre_hook(check, with_kwargs=True)
+        return model
+
+    learner._work.factory = limited
+    return sizes
+
+
+@pytest.mark.parametrize("name", ["bert", "gpt2"])
+def test_passes_are_halved_where_memory_runs_out(request, tokenizer, reviews, corpora, name):
+    tasks = reviews if name == "bert" else corpora
+    load, numbers = request.getfixturevalue(name), []
+    for most in (100, 3):
+        learner = HuggingFaceLearner(load, tokenizer, RECIPE)
+        sizes = limit_memory(learner, most)
+        model = learner.fit(learner.fit(learner.make(0), tasks[0]), tasks[1])
+        numbers.append([score.loss for score in learner.score_many([model], tasks)[0]])
+    assert sizes[:5] == [8, 4, 2, 2, 2]
+    assert max(sizes[2:]) == 2  # it does not try again
+    assert numbers[0] == pytest.approx(numbers[1], rel=1e-4)
+
+
+def test_one_example_that_is_too_much_is_refused(bert, tokenizer, reviews):
+    learner = HuggingFaceLearner(bert, tokenizer, RECIPE)
+    limit_memory(learner, 0)
+    with pytest.raises(ValueError, match=r"^`learner` must fit into memory, got out of memory with one example"):
+        learner.fit(learner.make(0), reviews[0])
+
+
+def test_a_loss_that_is_no_number_is_refused_and_what_was_measured_is_kept(tmp_path, bert, tokenizer, reviews):
+    fits, broken = [], [8]
+
+    class Counted(HuggingFaceLearner):
+        def fit(self, model, task):
+            fits.append(task.name)
+            return super().fit(model, task)
+
+    def sometimes():
+        model = bert()
+
+        def spoil(module, args, output):
+            if len(fits) in broken and module.training:
+                output.logits = output.logits * float("nan")
+            return output
+
+        model.register_forward_hook(spoil)
+        return model
+
+    options = {"pilot": 1.0, "seeds": 1, "draws": 0, "mix": False}
+    store = tmp_path / "fits.sqlite"
+    learner = Counted(sometimes, tokenizer, RECIPE)
+    message = r"^`learner` must have finite losses, got nan in step 1 of 3\. Lower learning_rate \(0\.005\) \("
+    where = r"learning 'book' after 'phone', seed 0, fit 8 of 9\)\. The fits before it are kept: call again"
+    with pytest.raises(LearnerError, match=message + where):
+        run_pilot(reviews, learner, store=store, **options)
+    broken.clear()
+    fits.clear()
+    plan = run_pilot(reviews, learner, store=store, **options).plan
+    assert fits == ["phone", "book", "film"]  # of nine; the first one is what the others grow from
+    again = run_pilot(reviews, HuggingFaceLearner(bert, tokenizer, RECIPE), **options).plan
+    assert plan.named_order == again.named_order
+    assert plan.score == again.score
+
+
+def test_a_tokenizer_without_a_pad_token_is_refused(folder, bert, reviews, corpora, gpt2):
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    bare = AutoTokenizer.from_pretrained(folder / "bert")
+    bare.pad_token = None
+    with pytest.raises(ValueError, match=r"^`processor` must have a pad token, got a tokenizer without one\."):
+        (learner := HuggingFaceLearner(bert, bare)).fit(learner.make(0), reviews[0])
+
+    def bare_model():
+        model = AutoModelForSequenceClassification.from_pretrained(folder / "gpt2", num_labels=2)
+        model.config.pad_token_id = None
+        return model
+
+    whole = AutoTokenizer.from_pretrained(folder / "bert")
+    with pytest.raises(ValueError, match=r"^`model_factory` must make a model with a pad token, got pad_token_id None"):
+        (learner := HuggingFaceLearner(bare_model, whole)).fit(learner.make(0), reviews[0])
+    # a language model needs none: no loss is counted of what is filled up
+    losses = []
+    for tokenizer in (whole, bare):
+        learner = HuggingFaceLearner(gpt2, tokenizer, RECIPE)
+        losses.append(learner.loss(learner.fit(learner.make(0), corpora[0]), corpora[0]))
+    assert losses[0] == pytest.approx(losses[1], rel=1e-6)
+
+
+def test_texts_that_are_too_long_are_refused_or_cut(bert, gpt2, tokenizer):
+    texts = ["the film was good", "the film was " + "very " * 20 + "bad"] * 4
+    for load, task in ((bert, Task("film", texts, ["yes", "no"] * 4)), (gpt2, Task("film", texts))):
+        learner = HuggingFaceLearner(load, tokenizer, RECIPE)
+        message = r"^`max_length` must be at most 16 for this model, got texts of up to 24 tokens, like 'the film"
+        with pytest.raises(ValueError, match=message):
+            learner.fit(learner.make(0), task)
+        learner = HuggingFaceLearner(load, tokenizer, RECIPE, max_length=16)
+        learner.fit(learner.make(0), task)
+
+
+def test_columns_are_named(bert, tokenizer):
+    datasets = pytest.importorskip("datasets")
+    texts = ["the film was good", "the film was bad"] * 4
+    data = datasets.Dataset.from_dict({"number": range(8), "review": texts, "stars": ["5", "1"] * 4})
+    task = Task("film", data, "stars")
+
+    def fit(column):
+        learner = HuggingFaceLearner(bert, tokenizer, RECIPE, column=column)
+        return learner.loss(learner.fit(learner.make(0), task), task)
+
+    with pytest.raises(ValueError, match=r"^`column` must name the column of the texts, got none.*number, review"):
+        fit(None)
+    with pytest.raises(ValueError, match=r"^`column` must name a column of the tasks, got 'reviews'\. Did you mean"):
+        fit("reviews")
+    plain = HuggingFaceLearner(bert, tokenizer, RECIPE)
+    alone = Task("film", texts, ["5", "1"] * 4)
+    assert fit("review") == plain.loss(plain.fit(plain.make(0), alone), alone)
+    assert fit(("review", "number")) != fit("review")
+    with pytest.raises(ValueError, match=r"`labels` of task 'film' must name a column, got 'star'\. Did you mean"):
+        Task("film", data, "star")
+
+
+def test_models_and_tasks_must_go_together(bert, gpt2, tokenizer, reviews, corpora, images, folder):
+    from transformers import AutoModel
+
+    def fit(factory, task):
+        learner = HuggingFaceLearner(factory, tokenizer, RECIPE)
+        learner.fit(learner.make(0), task)
+
+    with pytest.raises(ValueError, match=r"^`model_factory` must make a classifier for these tasks, got logits of"):
+        fit(gpt2, reviews[0])
+    with pytest.raises(ValueError, match=r"^`model_factory` must make a language model for these tasks, got"):
+        fit(bert, corpora[0])
+    with pytest.raises(ValueError, match=r"^`model_factory` must make a classifier for these tasks, got no logits"):
+        fit(lambda: AutoModel.from_pretrained(folder / "bert"), reviews[0])
+    with pytest.raises(ValueError, match=r"^`learner` must have an output for each of the 3 classes of all tasks"):
+        fit(bert, Task("film", ["good", "bad", "not"], ["a", "b", "c"]))
+    with pytest.raises(ValueError, match=r"^`tasks` must have classes for this learner, got numbers to predict"):
+        fit(bert, Task("film", ["good", "bad"], [0.5, 1.5], regression=True))
+    with pytest.raises(ValueError, match=r"^`tasks` must have texts or images for this learner, got rows of"):
+        fit(bert, Task("film", [[1.0, 2.0], [2.0, 1.0]], [0, 1]))
+
+
+def test_a_lora_that_leaves_the_last_layer_out_is_refused(bert, tokenizer, reviews):
+    peft = pytest.importorskip("peft")
+    for merge in (False, True):
+        lora = peft.LoraConfig(r=2, target_modules=["query"])
+        learner = HuggingFaceLearner(bert, tokenizer, RECIPE, lora=lora, merge=merge)
+        with pytest.raises(ValueError, match=r"^`lora` must train the last layer of a classifier as well"):
+            learner.fit(learner.make(0), reviews[0])
+
+
+def test_arguments_are_checked(bert, tokenizer):
+    for arguments, message in (
+        ((bert(), tokenizer), r"^`model_factory` must be a function that makes the model, .* got BertForSequence"),
+        ((bert, "model"), r"^`processor` must be the tokenizer .* got str\."),
+        ((bert, tokenizer, {"epochs": 3}), r"^`recipe` must be FineTuning\(\.\.\.\) or TrainingArguments, got dict\."),
+    ):
+        with pytest.raises(ValueError, match=message):
+            HuggingFaceLearner(*arguments)
+    for options, message in (
+        ({"merge": True}, r"^`merge` must come with lora=LoraConfig"),
+        ({"max_length": 0}, r"^`max_length` must be"),
+        ({"heads": "tasks"}, r"^`heads` must be one of .* Did you mean 'task'\?"),
+        ({"strategy": EWC(1.0)}, r"^`strategy` must be one that HuggingFaceLearner has, like Replay\(20\), got EWC"),
+        ({"in_memory": -1}, r"^`in_memory` must be a number of bytes, got -1\."),
+    ):
+        with pytest.raises(ValueError, match=message):
+            HuggingFaceLearner(bert, tokenizer, **options)
+    for options, message in (
+        ({"epochs": 0}, r"^`epochs` must be a number above 0, got 0\."),
+        ({"batch_size": 2.5}, r"^`batch_size` must be a whole number of at least 1, got 2\.5\."),
+        ({"precision": "bf32"}, r"^`precision` must be one of fp32, bf16, fp16, got 'bf32'\. Did you mean"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            FineTuning(**options)
+    with pytest.raises(ValueError, match=r"^`model_factory` must return a model of transformers, got int\."):
+        HuggingFaceLearner(lambda: 3, tokenizer).make(0)
