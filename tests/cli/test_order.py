@@ -46,6 +46,16 @@ def test_from_plan_to_order_to_frameworks(here, capsys):
     assert '"init_cls": 2' in (here / "pycil.txt").read_text()
 
 
+def test_a_plan_that_contradicts_itself_is_said_to(here, capsys):
+    plan = json.loads((here / "plan.json").read_text())
+    (here / "plan.json").write_text(json.dumps({**plan, "error": 1e-9}))
+    assert main(["order", "plan.json"]) == 0
+    out, said = capsys.readouterr()
+    assert said.startswith("taskorder: warning: The plan contradicts itself: it says a final error of 1e-09")
+    assert json.loads(out)["predicted_error"] == pytest.approx(plan["error"])
+    assert json.loads(out)["order"] == plan["order"]
+
+
 def test_standard_input_and_classes_from_a_file(here, capsys, monkeypatch):
     (here / "classes.json").write_text("[[0, 1], [4, 5], [2, 3]]")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO((here / "plan.json").read_bytes())))

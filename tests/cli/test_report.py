@@ -146,6 +146,7 @@ def test_a_plan_that_its_table_refutes_is_not_repeated(capsys, retention):
     with open("plan.json", "w") as file:
         json.dump({**plan, **lie}, file)
     assert main(["report", "plan.json", "--similarity", "table.csv"]) == 0
+    assert "taskorder: warning: The plan says a final" in capsys.readouterr().err
     numbers = numbers_in()
     assert numbers["plan"]["error" if retention else "score"] == pytest.approx(value)
     assert numbers["plan"]["proven"] is False
@@ -155,6 +156,27 @@ def test_a_plan_that_its_table_refutes_is_not_repeated(capsys, retention):
     warned = text[text.index('id="warnings"') :]
     assert "its table gives" in warned[: warned.index("</section>")]
     assert "It is proven" not in text
+    assert main(["report", "plan.json"]) == 0  # its own numbers refute it, too
+    assert "taskorder: warning: The plan contradicts itself: it says a final" in capsys.readouterr().err
+    assert numbers_in()["plan"]["error" if retention else "score"] == pytest.approx(value)
+
+
+def test_a_plan_that_nothing_refutes_is_no_warning(capsys):
+    assert main(["solve", "table.csv", "--json"]) == 0
+    with open("plan.json", "w") as file:
+        file.write(capsys.readouterr().out)
+    for words in ([], ["--similarity", "table.csv"]):
+        assert main(["report", "plan.json", *words]) == 0
+        assert capsys.readouterr().err == ""
+
+
+def test_a_table_with_other_names_is_said_to_have_them(capsys):
+    assert main(["solve", "table.csv", "--json"]) == 0
+    with open("plan.json", "w") as file:
+        file.write(capsys.readouterr().out)
+    write_similarity("renamed.csv", TABLE, ("cats", "dogs", "owls", "bats", "<script>"))
+    assert main(["report", "plan.json", "--similarity", "renamed.csv"]) == 0
+    assert "warning: The plan calls a task a:b that its table calls bats." in capsys.readouterr().err
 
 
 def test_hostile_words_in_a_plan_are_escaped(capsys):

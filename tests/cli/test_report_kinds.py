@@ -97,6 +97,62 @@ def test_what_is_wrong_with_an_audit_is_said_in_one_line(results, here, capsys, 
     assert "`--used` must be left out for a matrix" in refused(capsys, "table.csv", "--used", "0>1")
 
 
+def changed(audit, **fields):
+    return json.dumps({**audit, **fields})
+
+
+def test_an_audit_that_its_own_numbers_refute_is_corrected_and_said_to_be(results, here, capsys):
+    assert main(["audit", results, "--json"]) == 0
+    audit = json.loads(capsys.readouterr().out)
+    parts = audit["components"]
+    lies = {
+        "says p = 0.9, its test gives": {"test": {**audit["test"], "p": 0.9}},
+        "mean 0.99, its orders have": {"mean": 0.99},
+        "other shares of the variance": {"components": [{**parts[0], "share": 0.01}, *parts[1:]]},
+        "does not list its best orders first": {"orders": audit["orders"][::-1]},
+        "shown is what the numbers of the audit give": {"verdict": "The order is proven not to matter."},
+    }
+    for said, lie in lies.items():
+        (here / "audit.json").write_text(changed(audit, **lie))
+        assert main(["report", "audit.json"]) == 0
+        assert said in capsys.readouterr().err
+        numbers = numbers_in()
+        assert numbers["audit"]["verdict"] == audit["verdict"]
+        assert numbers["audit"]["mean"] == pytest.approx(audit["mean"])
+        assert numbers["audit"]["test"]["p"] == pytest.approx(audit["test"]["p"])
+        assert [score["order"] for score in numbers["audit"]["orders"]] == [score["order"] for score in audit["orders"]]
+        assert numbers["audit"]["components"][0]["share"] == pytest.approx(parts[0]["share"])
+        with open("report.html", encoding="utf-8") as file:
+            assert 'id="warnings"' in file.read()
+    (here / "audit.json").write_text(changed(audit, test=None))
+    os.remove("report.html")
+    assert "got no test of the orders" in refused(capsys, "audit.json")
+
+
+def test_an_audit_of_methods_that_its_own_numbers_refute_is_corrected(results, here, capsys):
+    with open(results) as file:
+        rows = list(csv.DictReader(file))
+    with open("methods.csv", "w", newline="") as file:
+        writer = csv.DictWriter(file, [*rows[0], "method"])
+        writer.writeheader()
+        for method, more in (("ours", 1.0), ("theirs", 0.0)):
+            writer.writerows({**row, "accuracy": float(row["accuracy"]) + more, "method": method} for row in rows)
+    assert main(["audit", "methods.csv", "--where", "set=0", "--json"]) == 0
+    audit = json.loads(capsys.readouterr().out)
+    (here / "audit.json").write_text(json.dumps(audit))
+    assert main(["report", "audit.json"]) == 0
+    assert capsys.readouterr().err == ""
+    first = audit["methods"][0]
+    methods = [{**first, "audit": {**first["audit"], "mean": 0.99}}, *audit["methods"][1:]]
+    (here / "audit.json").write_text(changed(audit, methods=methods, verdict="ours always wins"))
+    assert main(["report", "audit.json"]) == 0
+    said = capsys.readouterr().err
+    assert f"The audit of {first['method']} says" in said
+    assert "The verdict was another one" in said
+    with open("report.html", encoding="utf-8") as file:
+        assert "ours always wins" not in file.read()
+
+
 @pytest.fixture(scope="module")
 def pilot(tmp_path_factory):
     """A real pilot: three tasks in a table, scikit-learn, all pairs learned."""
@@ -141,6 +197,29 @@ def test_a_pilot_folder(pilot, here, capsys):
         assert warning["text"] in unescape(text)
     assert 'id="prediction"' in text
     assert 'id="standing"' in text
+
+
+def test_a_pilot_that_was_edited_is_corrected_and_said_to_be(pilot, here, capsys):
+    shutil.copytree(pilot, here / "edited")
+    plan = json.loads((pilot / "plan.json").read_text())
+    capsys.readouterr()
+    lies = {
+        "its table gives": {"score": 0.99},
+        "the rule auto proves nothing": {"proven": True, "bound": plan["score"]},
+        "it predicts a mean accuracy of 0.99": {"prediction": {**plan["prediction"], "mean": 0.99}},
+        "it says that order matters": {"confidence": {**plan["confidence"], "verdict": "order matters", "gain": 0.0,
+                                                      "gain_low": -0.1, "gain_high": 0.1}},
+    }  # fmt: skip
+    for said, lie in lies.items():
+        (here / "edited" / "plan.json").write_text(json.dumps({**plan, **lie}))
+        assert main(["report", "edited"]) == 0
+        assert said in capsys.readouterr().err
+        assert said in numbers_in()["disagreements"][0]
+        (key, told), *_ = lie.items()
+        assert numbers_in()["plan"][key] != told
+    (here / "edited" / "plan.json").write_text(json.dumps(plan))
+    assert main(["report", "edited"]) == 0
+    assert capsys.readouterr().err == ""
 
 
 def test_a_plan_from_a_pilot_alone(pilot, here, capsys):

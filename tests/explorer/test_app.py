@@ -192,6 +192,32 @@ def test_an_order_made_by_hand_is_a_plan(client):
     assert "this order breaks a constraint" in plan.notes
 
 
+@pytest.mark.parametrize("rule", ["row-sums", "greedy", "optimal", "worst"])
+def test_an_order_is_that_of_a_rule_only_where_the_rule_makes_it(client, rule):
+    C = chain(5, 0.7)
+    made = solve(C, rule, retention=0.2)
+    for order, said in ((made.order, rule), (np.roll(made.order, 2).tolist(), plans.BY_HAND)):
+        body = solve_body(C, order=list(order), rule=rule, retention=0.2)
+        plan = Plan.from_json(client.post("/api/plan", json=body).text)
+        assert plan.rule == plan.options["rule"] == said
+        assert not plan.proven
+
+
+def test_a_rule_that_cannot_read_the_table_has_made_no_order_of_it(client):
+    table = [[1, 0.9, 0.1], [0.2, 1, 0.3], [0.1, 0.5, 1]]
+    body = solve_body(table, order=[0, 1, 2], rule="first-order")
+    assert Plan.from_json(client.post("/api/plan", json=body).text).rule == plans.BY_HAND
+
+
+def test_a_plan_that_the_table_refutes_is_not_repeated_in_a_report(client):
+    body = solve_body(chain(4, 0.6), order=[0, 1, 2, 3], retention=1)
+    plan = client.post("/api/plan", json=body).json()
+    lie = {**plan, "error": 1e-9, "proven": True, "bound": 1e-9, "rule": "optimal"}
+    page = client.post("/api/report", json={**body, "plan": lie}).text
+    assert "The plan says a final error of 1e-09, its table gives" in page
+    assert "It is proven" not in page
+
+
 def test_a_plan_has_the_digest_of_the_matrix_as_given(client):
     given = [[1, 0.9, -0.9], [0.9, 1, 0.9], [-0.9, 0.9, 1]]
     plan = Plan.from_json(client.post("/api/plan", json=solve_body(given, order=[0, 1, 2], retention=1)).text)

@@ -70,6 +70,10 @@ def test_a_link_restores_everything(load, open_page):
     assert order(other) == order(page)
     assert other.locator("#constraints").inner_text() == page.locator("#constraints").inner_text()
     expect(other.locator("#compare")).to_contain_text("held (made by hand)")
+    # who has not searched here has only the word of the link
+    expect(other.locator("#detail")).to_contain_text("order from a link")
+    other.click("#optimal")
+    expect(other.locator("#detail")).to_contain_text("found by search")
     other.reload()
     expect(other.locator("#constraints")).to_contain_text("C first")
 

@@ -20,7 +20,7 @@ from .questions import correlation, questions
 from .test_exact import problem_of
 
 
-def branched(problem, starts, floors, best, limit, shallow, enough):
+def branched(problem, starts, floors, best, limit, shallow, enough, late=False):
     """(best error, its order, open nodes, bounds below these) of one call of the kernel."""
     from taskorder.ordering.kernels.branch import Effort, Whole, branch
 
@@ -39,7 +39,7 @@ def branched(problem, starts, floors, best, limit, shallow, enough):
     multipliers = np.full(len(problem.r), problem.multiplier)
     best, _, left, bounds = branch(
         whole, starts, floors, best, order, RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE * abs(problem.e), multipliers,
-        Effort(limit, shallow, enough),
+        Effort(limit, shallow, enough, np.array([late])),
     )  # fmt: skip
     return best, order, left, bounds
 

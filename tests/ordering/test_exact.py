@@ -219,7 +219,7 @@ def test_parts_that_were_cut_short_at_first_and_then_proven_are_not_cut_short(mo
 
 def test_a_part_has_as_much_error_as_it_can_take_away():
     problem = problem_of(np.kron(np.eye(2), correlation(4, 1)), weights=np.arange(1.0, 9.0))
-    part = own_part(problem, np.arange(4))
+    part = own_part(problem, np.arange(4), Clock(60))
     gains = [problem.e - problem.part(np.arange(4)).error(order) for order in all_orders(4)]
     assert part.e == pytest.approx(float((part.h @ np.linalg.inv(part.G) @ part.h.T).sum()), rel=1e-9)
     assert part.e >= max(gains)

@@ -193,7 +193,7 @@ def test_the_first_order_rule_with_groups_is_the_best_of_the_list_and_searches_b
     together = np.array([0, 0, 0, 0, 0, 5, 5, 7, 8])
     every = np.zeros((9, 9), bool)
     order, objective, exact = first_order_rule(C, np.arange(9), every, together=together)
-    searched = GroupMoves(every, together, lambda orders: np.array([cost(C, order) for order in orders]))
+    searched = GroupMoves(every, together, lambda orders, _: np.array([cost(C, order) for order in orders]))
     assert exact
     assert tuple(order.tolist()) == plan.order
     assert cost(C, order) == pytest.approx(objective)

@@ -213,7 +213,7 @@ def test_a_block_is_the_same_problem(seed, maximize):
         seen.append(block.error(places))
         return places
 
-    new = order_state.improve_blocks(problem, order, [0, 3, 7, 11], improve)
+    new = order_state.improve_blocks(problem, order, [0, 3, 7, 11], improve, Clock(60.0))
     assert sorted(new[3:7]) == sorted(order[3:7])
     for stop, error in zip((3, 7, 11), seen, strict=True):
         mixed = np.concatenate([new[:stop], order[stop:]])

@@ -142,6 +142,7 @@ def _read(args: argparse.Namespace) -> tuple[PortableOrder, Plan | None]:
     from taskorder.parsing import json_values
     from taskorder.portable import PortableOrder, order_of_values
     from taskorder.records import plan_of_values
+    from taskorder.report.contradictions import without_contradictions
     from taskorder.typed import Misfit
 
     text = _text(args.file)
@@ -169,6 +170,9 @@ def _read(args: argparse.Namespace) -> tuple[PortableOrder, Plan | None]:
         raise ValueError(
             f"`{args.file}` must be a plan as `taskorder solve --json` writes it, got {problem}."
         ) from None
+    plan, contradictions = without_contradictions(plan)
+    for said in contradictions:
+        say(f"warning: {said}")
     order = PortableOrder.from_plan(
         plan,
         class_groups=() if args.class_groups is None else _classes(args.class_groups),

@@ -101,7 +101,7 @@ def _other_retentions(result: Comparison) -> list[str]:
         starts = ", ".join(f"{part.low:g}" for part in result.best_orders[1:])
         lines.append(f"the best order changes at a retention of about {starts}")
     elif result.best_orders:
-        lines.append("one order is the best at every retention")
+        lines.append(f"one order is the best at {result.reach}")
     return lines
 
 

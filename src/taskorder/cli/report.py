@@ -111,6 +111,8 @@ def run(args: argparse.Namespace) -> tuple[int, str]:
 
     with Watcher(None, draw=sys.stderr.isatty(), label="computing") as watcher:
         page = _page(args, watcher)
+    for problem in page.numbers.get("disagreements", ()):
+        say(f"warning: {problem}")
     if watcher.interrupted:
         say("interrupted; the page shows the best found so far")
     text = page_html(page, _command(args))
@@ -165,9 +167,9 @@ def _of_plan(source: ReportInput, args: argparse.Namespace, watcher: Watcher) ->
     from taskorder.report.plan_page import plan_page
     from taskorder.tables.reading import read_similarity
 
-    similarity = None if args.similarity_file is None else read_similarity(args.similarity_file)[0]
-    numbers = plan_numbers(plan, similarity, time_limit=args.time_limit, watch=watcher)
-    said = source.name if similarity is None else f"{source.name}, with the matrix {args.similarity_file}"
+    table, names = (None, None) if args.similarity_file is None else read_similarity(args.similarity_file)
+    numbers = plan_numbers(plan, table, names=names, time_limit=args.time_limit, watch=watcher)
+    said = source.name if table is None else f"{source.name}, with the matrix {args.similarity_file}"
     return plan_page(numbers, args.title or _title(source.name, len(plan.names)), said)
 
 
@@ -179,19 +181,21 @@ def _of_pilot(source: ReportInput, args: argparse.Namespace, watcher: Watcher) -
     from taskorder.report.plan_numbers import plan_numbers
     from taskorder.report.plan_page import plan_page
 
-    plan, similarity = read_pilot(source.path)
-    numbers = plan_numbers(plan, similarity, time_limit=args.time_limit, watch=watcher)
+    plan, table, names = read_pilot(source.path)
+    numbers = plan_numbers(plan, table, names=names, time_limit=args.time_limit, watch=watcher)
     title = args.title or f"The order of {len(plan.names)} tasks, from a pilot"
     return plan_page(numbers, title, f"the pilot in {source.name}")
 
 
 def _of_audit(source: ReportInput, args: argparse.Namespace, watcher: Watcher) -> Page | None:
-    audit = source.audit()
-    if audit is None and not source.is_results:
+    found = source.audit()
+    if found is None and not source.is_results:
         return None
-    made = {"Input": source.name}
-    if audit is not None:
+    made: dict[str, str] = {"Input": source.name}
+    problems: tuple[str, ...] = ()
+    if found is not None:
         _refuse(args, "an audit", "similarity_file", "task_set", *AUDIT_ONLY, *MATRIX_ONLY)
+        audit, problems = found
     else:
         planning = () if args.budget is not None else ("similarity_file", "retention")
         decided = (key for key in MATRIX_ONLY if key not in ("seed", "retention"))
@@ -205,8 +209,12 @@ def _of_audit(source: ReportInput, args: argparse.Namespace, watcher: Watcher) -
 
     title = args.title or f"Order audit of {Path(source.name).name}"
     if isinstance(audit, MethodAudit):
-        return audit_methods_page(audit, title, made)
-    return audit_page(audit_numbers(audit), title, made)
+        page = audit_methods_page(audit, title, made)
+    else:
+        page = audit_page(audit_numbers(audit), title, made)
+    if not problems:
+        return page
+    return replace(page, warnings=problems, numbers={**page.numbers, "disagreements": list(problems)})
 
 
 def _audited(source: ReportInput, args: argparse.Namespace) -> Audit | MethodAudit:

@@ -13,7 +13,7 @@ from taskorder.given_table import SIMILARITY, kind_of
 from taskorder.ordering.clock import Watch
 from taskorder.ordering.plans import make_plan
 from taskorder.ordering.solve import RULES, RULES_WITHOUT_WEIGHTS, solve
-from taskorder.ordering.solver_input import checked_table, solver_input
+from taskorder.ordering.solver_input import SolverInput, checked_table, solver_input
 from taskorder.parsing import json_values
 from taskorder.records import Plan
 from taskorder.tables.reading import demo_similarity, read_similarity
@@ -89,7 +89,7 @@ def plan_by_rule(body: Payload, watch: Watch | None = None) -> Plan:
         return solve(rule=rule, **options)
     # found without the weights, and scored with them
     order = solve(rule=rule, **{**options, "weights": None}).order
-    return plan_of_order({**body, "order": order})
+    return _plan(solver_input(**inputs), list(order), rule)
 
 
 def ranked_orders(body: Payload, watch: Watch | None = None) -> dict[str, tuple[int, ...]]:
@@ -103,7 +103,7 @@ def ranked_orders(body: Payload, watch: Watch | None = None) -> dict[str, tuple[
 
 
 def plan_of_order(body: Payload) -> Plan:
-    """The plan that an order stands for, whether a rule made it or a person."""
+    """The plan that an order stands for; that of a rule only where the rule makes it here, else one by hand."""
     inputs = solver_input(**inputs_of(body))
     constraints = inputs.constraints
     order = checks.visit_order(body.get("order", ()), len(constraints.names)).tolist()
@@ -112,8 +112,27 @@ def plan_of_order(body: Payload) -> Plan:
     rule = body.get("rule", BY_HAND)
     if rule != BY_HAND and rule not in RULES:
         raise ValueError(f"`rule` must be {BY_HAND} or one of {', '.join(RULES)}, got {rule!r}.")
-    notes = () if constraints.allows(order) else ("this order breaks a constraint",)
+    plan = _plan(inputs, order, rule)
+    return plan if rule == BY_HAND or _makes(rule, plan, body) else _plan(inputs, order, BY_HAND)
+
+
+def _plan(inputs: SolverInput, order: list[int], rule: str) -> Plan:
+    notes = () if inputs.constraints.allows(order) else ("this order breaks a constraint",)
     return make_plan(inputs, order, rule, notes=notes)
+
+
+def _makes(rule: str, plan: Plan, body: Payload) -> bool:
+    """Whether a rule makes this plan's order of the inputs in a request; for a search, one as good in a short time."""
+    if rule == "random":
+        return True
+    try:
+        made = plan_by_rule({**body, "rule": rule, "seconds": RANKING_SECONDS})
+    except ValueError:  # it cannot read this table
+        return False
+    if rule in RANKED:
+        return made.order == plan.order
+    lead = (plan.value - made.value) * (1 if plan.objective == "score" else -1) * (-1 if rule == "worst" else 1)
+    return lead >= -1e-9 * max(1.0, abs(made.value))
 
 
 def report_of(body: Payload, watch: Watch) -> str:

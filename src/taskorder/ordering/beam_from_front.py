@@ -128,6 +128,8 @@ class BeamFromFront:
         own = np.ix_(self.ids[open_slots], self.ids[open_slots])
         rows = r[best][:, open_slots], h[best][:, open_slots]
         self.lam = tune(*rows, problem.C[own], problem.G[own], self.lam, steps, self.clock)
+        if self.clock.left <= 0:
+            return  # what follows is as expensive, and the run is over
         grid = np.ix_(self.ids[:m], self.ids[:m])
         C, G = problem.C[grid], problem.G[grid]
         lam = self.lam + (self.stretch - 1) * abs(self.lam)
@@ -188,6 +190,8 @@ class BeamFromFront:
                 return None
             if n - at <= SHRINK * since or self.cost - tuned > OFTEN * self.tuning():
                 self.tune(30 if at == 0 else 4)
+                if self.clock.left <= 0:
+                    return None
                 tuned, since = self.cost, n - at
             self.step(at)
         best: Ints = self.beam.order[int(np.argmin(self.beam.e[: self.count]))].copy()

@@ -10,6 +10,10 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import numpy as np
+
+from taskorder.checks import Bools, Floats, Ints
+
 Watch = Callable[[float, float, float], bool | None]
 """Called now and then with (best error, bound, seconds); a true answer asks the search to stop."""
 
@@ -17,6 +21,10 @@ IMPORTING = threading.Lock()
 """Two threads that both import numba first wait for each other forever: one by one."""
 INTERVAL = 0.1
 """Seconds between two calls of the watcher."""
+AT_ONCE = 100_000_000
+"""Steps, of one number each, that are taken with many orders between two looks at the clock: about 0.1 s."""
+SOON = 0.005
+"""Least seconds that an alarm waits between two looks at its clock."""
 _logger = logging.getLogger(__name__)
 
 
@@ -46,11 +54,13 @@ class Clock:
         """True once a search was told to end before it was done."""
         self.compiling = 0.0
         """Seconds spent compiling kernels: they come once for a machine and do not count against the limit."""
+        self._compiles_since: float | None = None
 
     @property
     def seconds(self) -> float:
         """Seconds since the search began, compilation left out."""
-        return time.perf_counter() - self._start - self.compiling
+        now = time.perf_counter() if self._compiles_since is None else self._compiles_since
+        return now - self._start - self.compiling
 
     @property
     def left(self) -> float:
@@ -63,8 +73,37 @@ class Clock:
         if self._watch is not None and now >= self._next:
             self._next = now + INTERVAL
             self.stopped = bool(self._watch(self._unit * error, self._unit * bound, now)) or self.stopped
-        self.cut = self.cut or self.left <= 0
-        return self.left <= 0
+        return self.over()
+
+    def over(self) -> bool:
+        """Whether the search must end; it then counts as cut short."""
+        return not self.room(0.0)
+
+    def room(self, seconds: float) -> bool:
+        """Whether there is time for a step of about so many seconds; without, the search counts as cut short."""
+        enough = self.left > seconds
+        self.cut = self.cut or not enough
+        return enough
+
+    @contextmanager
+    def alarm(self) -> Iterator[Bools]:
+        """A flag that is raised when the time is over, for compiled kernels, which cannot ask what time it is."""
+        late, done = np.array([self.left <= 0]), threading.Event()
+
+        def wait() -> None:
+            while not late[0] and not done.wait(min(max(self.left, SOON), INTERVAL)):
+                late[0] = self.left <= 0
+
+        if late[0] or (np.isinf(self.limit) and self._watch is None):
+            yield late
+            return
+        thread = threading.Thread(target=wait, daemon=True)
+        thread.start()
+        try:
+            yield late
+        finally:
+            done.set()
+            thread.join()
 
     def share(self, fraction: float, *, unit: float = 1.0, quiet: bool = False) -> Clock:
         """A clock that ends after a fraction of the time left, and with this one; a quiet one tells no watcher."""
@@ -77,18 +116,19 @@ class Clock:
             from numba.core import event
 
         class Stopwatch(event.Listener):
-            depth, start = 0, 0.0
+            depth = 0
 
             def on_start(listener, event: object) -> None:
                 if listener.depth == 0:
                     log_compilation()
-                    listener.start = time.perf_counter()
+                    self._compiles_since = time.perf_counter()
                 listener.depth += 1  # a kernel compiles the kernels that it calls
 
             def on_end(listener, event: object) -> None:
                 listener.depth -= 1
-                if listener.depth == 0:
-                    self.compiling += time.perf_counter() - listener.start
+                if listener.depth == 0 and self._compiles_since is not None:
+                    self.compiling += time.perf_counter() - self._compiles_since
+                    self._compiles_since = None
 
         stopwatch = Stopwatch()
         event.register("numba:compile", stopwatch)  # type: ignore[no-untyped-call]
@@ -123,6 +163,25 @@ class Steps(Clock):
         return super().report(error, bound)
 
 
+def while_time(
+    work: Callable[[Ints], Floats], orders: Ints, steps: int, clock: Clock | None, at_once: int | None = None
+) -> Floats:
+    """What `work` makes of orders, each of so many steps: of the first ones only, where the time is over before.
+
+    at_once: orders that go together; as many as AT_ONCE allows by default.
+
+    >>> while_time(lambda rows: rows.sum(axis=1) / 2, np.ones((3, 4), np.int64), AT_ONCE, None).tolist()
+    [2.0, 2.0, 2.0]
+    """
+    several = at_once or max(1, AT_ONCE // max(1, steps))
+    done = [work(orders[:several])]
+    for first in range(several, len(orders), several):
+        if clock is not None and clock.over():
+            break
+        done.append(work(orders[first : first + several]))
+    return np.concatenate(done)
+
+
 class _Share(Clock):
     """Part of another clock's time."""
 
@@ -133,13 +192,13 @@ class _Share(Clock):
         self._whole = whole
         self._begun = whole.seconds
 
-    def report(self, error: float, bound: float) -> bool:
-        over = super().report(error, bound)
+    def room(self, seconds: float) -> bool:
+        enough = super().room(seconds)
         whole: Clock = self
-        while over and isinstance(whole, _Share):  # a share may be one of a share
+        while not enough and isinstance(whole, _Share):  # a share may be one of a share
             whole = whole._whole
             whole.cut = True
-        return over
+        return enough
 
     @property
     def seconds(self) -> float:

@@ -14,9 +14,10 @@ from taskorder.arguments import BadArgument
 from taskorder.checks import Floats, Ints, counted
 from taskorder.constraints import TaskName
 from taskorder.machine import one_blas_thread
-from taskorder.ordering.clock import Clock, Watch
+from taskorder.ordering.clock import Clock, Watch, while_time
 from taskorder.ordering.law_problem import LawProblem
-from taskorder.ordering.optimum import listed_orders
+from taskorder.ordering.many_rows import COMPILED
+from taskorder.ordering.optimum import MAX_UNCOMPILED, listed_orders
 from taskorder.ordering.prices import PRICED, constraint_prices, without_each
 from taskorder.ordering.problem import Problem
 from taskorder.ordering.sampling import UNEVEN, is_uniform, random_orders
@@ -32,6 +33,8 @@ RETENTION_STEPS = tuple(step / 20 for step in range(21))
 """Retentions at which the best order is looked for, to see where it changes."""
 STATE = 20_000_000
 """Numbers of state held at once while random orders are evaluated."""
+RANDOM_SHARE = 0.2
+"""Share of the time for random orders."""
 STEPS = 400_000_000
 """Multiplications spent on random orders, about a second: fewer orders are drawn when P is in the hundreds."""
 
@@ -128,15 +131,19 @@ def with_other_retentions(
     others = tuple(retentions)
     if not others or inputs.table.output is not None or inputs.constraints.num_open < 2:
         return comparison
-    comparison = replace(
-        comparison,
-        at_retention=tuple(filter(None, (at_retention(inputs, other, comparison, clock) for other in others))),
-        best_orders=best_orders(inputs, clock),
-    )
-    if not clock.cut or not all(score.complete for score in comparison.scores):
-        return comparison  # where rules were cut short, it says so already
-    reason = "by request" if clock.stopped else "at the time limit"
-    return replace(comparison, notes=(*comparison.notes, f"searches at other retentions were stopped {reason}"))
+    found, late = [], []
+    for other in others:
+        if inputs.constraints.num_open > MAX_UNCOMPILED and clock.over():
+            late.append(f"a retention of {other:g}")
+        elif (at := at_retention(inputs, other, comparison, clock)) is not None:
+            found.append(at)
+    ranges, complete = best_orders(inputs, clock)
+    if not complete:
+        where = f"above a retention of {ranges[-1].high:g}" if ranges else "at other retentions"
+        late.append(f"the best order {where}")
+    reason = "stopped by request before" if clock.stopped else "out of time for"
+    notes = (*(f"{reason} {what}" for what in late), *comparison.notes)
+    return replace(comparison, at_retention=tuple(found), best_orders=ranges, notes=notes)
 
 
 @one_blas_thread()
@@ -144,20 +151,24 @@ def compare_input(
     inputs: SolverInput, num_random: int, time_limit: float | None, watch: Watch | None = None
 ) -> tuple[Comparison, Floats]:
     """`compare` on checked input; also (orders, n + 1) the value after each step of the random orders it rests on."""
-    problem = inputs.any_problem()
     sign = -1.0 if inputs.objective == "score" else 1.0
-    paths, exact = random_paths(problem, num_random, inputs.seed)
-    values = paths[:, -1]
     clock = Clock(checks.seconds_limit(time_limit), watch, unit=sign * inputs.unit)
+    problem = inputs.any_problem()
+    paths, exact = random_paths(problem, num_random, inputs.seed, clock.share(RANDOM_SHARE, quiet=True))
+    values = paths[:, -1]
+    long = isinstance(problem, Problem) and problem.r.size * problem.size > COMPILED  # to price one order
     notes = [*inputs.table.notes]
     if not exact and not is_uniform(problem.precedes, problem.together):
         notes.append(UNEVEN)
     if not exact and len(values) < num_random:
         notes.append(f"{len(values)} random orders instead of {num_random}: each takes O(P^2) steps")
-    scores = []
+    scores: list[RuleScore] = []
     for rule, choose in RULES.items():
         if rule == "random":
             continue  # the random statistics stand for it
+        if long and scores and clock.over():
+            notes.append(f"{rule} is left out: no time was left")
+            continue
         part = clock.share(0.6 if rule == "optimal" else 0.3, unit=-1.0 if rule == "worst" else 1.0)
         try:
             with clock.without_compilation():
@@ -207,7 +218,7 @@ def at_retention(inputs: SolverInput, retention: float, comparison: Comparison, 
         return None  # a transfer table has no value in the paper's theory
     problem, sign = other.any_problem(), -1.0 if other.objective == "score" else 1.0
     order = _best_order(other, clock.share(0.3))
-    best, mean = order_value(problem, order), float(random_paths(problem, 200, inputs.seed)[0][:, -1].mean())
+    best, mean = order_value(problem, order), float(random_paths(problem, 200, inputs.seed, clock)[0][:, -1].mean())
     lead = sign * (mean - best)
     shares = {
         score.rule: sign * (mean - order_value(problem, np.array(score.order))) / lead if lead > 0 else 0.0
@@ -217,24 +228,28 @@ def at_retention(inputs: SolverInput, retention: float, comparison: Comparison, 
     return AtRetention(retention, other.objective, tuple(order.tolist()), other.unit * best, other.unit * mean, shares)
 
 
-def best_orders(inputs: SolverInput, clock: Clock) -> tuple[BestOrder, ...]:
-    """Ranges of retention in which one order stays the best, but for 0.1 % of its lead over a random order."""
+def best_orders(inputs: SolverInput, clock: Clock) -> tuple[tuple[BestOrder, ...], bool]:
+    """Ranges of retention in which one order stays the best, but for 0.1 % of its lead over a random order, and whether
+    there was time for all retentions."""
     ranges: list[BestOrder] = []
     for retention in RETENTION_STEPS:
         try:
             other = with_retention(inputs, retention)
         except ValueError:
             continue
-        if clock.left <= 0:
-            break
+        if clock.over():
+            return tuple(ranges), False
         problem, sign = other.any_problem(), -1.0 if other.objective == "score" else 1.0
         order = _best_order(other, clock.share(0.2))
-        best, mean = order_value(problem, order), float(random_paths(problem, 100, inputs.seed)[0][:, -1].mean())
-        if ranges and sign * (order_value(problem, np.array(ranges[-1].order)) - best) <= 1e-3 * sign * (mean - best):
+        best, mean = order_value(problem, order), float(random_paths(problem, 100, inputs.seed, clock)[0][:, -1].mean())
+        last = np.array(ranges[-1].order) if ranges else order[:0]
+        if ranges and (
+            (last == order).all() or sign * (order_value(problem, last) - best) <= 1e-3 * sign * (mean - best)
+        ):
             ranges[-1] = replace(ranges[-1], high=retention)
         else:
             ranges.append(BestOrder(retention, retention, tuple(order.tolist())))
-    return tuple(ranges)
+    return tuple(ranges), True
 
 
 def _best_order(inputs: SolverInput, clock: Clock) -> Ints:
@@ -242,18 +257,22 @@ def _best_order(inputs: SolverInput, clock: Clock) -> Ints:
         return RULES["optimal"](inputs, clock).order
 
 
-def random_paths(problem: Problem | LawProblem, num_random: int, seed: int) -> tuple[Floats, bool]:
-    """The value after each step of every allowed order while that is cheap, else of seeded random ones; and which."""
+def random_paths(
+    problem: Problem | LawProblem, num_random: int, seed: int, clock: Clock | None = None
+) -> tuple[Floats, bool]:
+    """The value after each step of every allowed order while that is cheap, else of seeded random ones, of two at least
+    when the time is over; and which."""
     n = problem.size
     size = problem.r.size if isinstance(problem, Problem) else len(problem.start)
-    paths = problem.error_paths if isinstance(problem, Problem) else problem.value_paths
     orders = listed_orders(problem)
     exact = orders is not None
     if orders is None:
         count = min(num_random, max(50, STEPS // (size * n)))
         orders = random_orders(problem.precedes, count, np.random.default_rng(seed), problem.together)
-    step = max(1, STATE // max(1, size))  # as many at a time as their states have room for
-    return np.concatenate([paths(orders[i : i + step]) for i in range(0, len(orders), step)]), exact
+    if isinstance(problem, Problem):
+        paths = problem.error_paths(orders, None if exact else clock)
+        return (paths if len(paths) > 1 or exact else problem.error_paths(orders[:2])), exact
+    return while_time(problem.value_paths, orders, size * n, clock, at_once=max(1, STATE // size)), exact
 
 
 def quantile(cost: float, costs: Floats) -> float:
@@ -282,7 +301,7 @@ def _verdict(scores: list[RuleScore], best: float, mean: float, worst: float, in
     if small:
         return f"Order hardly matters here: {size} {numbers}."
     usable = [score for score in scores if score.rule not in ("optimal", "worst")]
-    if not all(score.complete for score in usable):
+    if not usable or not all(score.complete for score in usable):
         return f"Order matters here: {size} {numbers}."
     rule = (max if by_score else min)(usable, key=lambda score: score.value)
     share = (mean - rule.value) / (mean - best)

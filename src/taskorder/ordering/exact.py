@@ -48,6 +48,10 @@ numbers are then multiplied by LATER."""
 NEAR, GRACE = 0.65, 10
 """A proof with less than this share of its first gap left is likely to end: it gets GRACE times as many nodes first."""
 MAX_POOL = 1_000_000
+PROMPT = 125_000.0
+"""With nodes that cost less than this, in thirds of a nanosecond, the first round ends in 0.2 s: it is finished."""
+NEVER = np.zeros(1, np.bool_)
+"""The alarm of a round that is finished."""
 
 OpenNode = tuple[float, bytes]
 """(lower bound, int8 row as the kernels have it: tasks fixed at the front, tasks fixed at the back, an order)."""
@@ -116,15 +120,17 @@ def prove(
         own = lam.copy() if starts[0, :2].any() else lam
         value, searched, still_open, bounds = branch(
             whole, starts, floors, error, best_here, RELATIVE_TOLERANCE, absolute, own,
-            Effort(limit, SHALLOW, SLICES * limit),
+            Effort(limit, SHALLOW, SLICES * limit, late if nodes or not prompt else NEVER),
         )  # fmt: skip
         return value, best_here, searched, still_open, bounds
 
+    prompt = len(problem.r) * (problem.size**3 / 2 + 2000) <= PROMPT
     pool: list[OpenNode] = [(floor, np.zeros(problem.size + 2, np.int8).tobytes())]
     nodes, patience, effort = 0, PATIENCE / problem.size**6, EFFORT
-    with ThreadPoolExecutor(cores()) as threads:  # starts no thread before it is given work
+    with clock.alarm() as late, ThreadPoolExecutor(cores()) as threads:  # starts no thread before it is given work
         while pool and pool[0][0] < best - tolerance(problem, best) and nodes < max_nodes and len(pool) < MAX_POOL:
-            if nodes and clock.report(best, pool[0][0]):
+            over = late[0] and not prompt  # and the round would not begin
+            if (nodes or over) and (clock.report(best, pool[0][0]) or over):
                 break
             # A better incumbent prunes all later rounds: anneal it, and when the proof takes long, search for others.
             if improved and problem.size > POLISHED:

@@ -14,7 +14,7 @@ import math
 import numpy as np
 
 from taskorder.checks import Bools, Floats, Ints
-from taskorder.ordering.clock import Clock
+from taskorder.ordering.clock import Clock, while_time
 from taskorder.ordering.group_moves import GroupMoves
 from taskorder.ordering.groups import ascending, count_orders, grouped_orders, regrouped
 from taskorder.ordering.rules import typicality
@@ -114,11 +114,12 @@ def _in_groups(
 ) -> tuple[Ints, bool]:
     """The order of least objective that keeps the groups together, and whether every one of them was tried."""
 
-    def costs(orders: Ints) -> Floats:
-        several = max(1, MOST_TERMS // S.size)
-        parts = [orders[i : i + several] for i in range(0, len(orders), several)]
-        pairs = [np.einsum("ij,bij->b", flow, S[part[:, :, None], part[:, None, :]]) / 2 for part in parts]
-        return np.asarray(np.concatenate(pairs) + linear[np.arange(len(S)), orders].sum(axis=1))
+    def pairs(orders: Ints) -> Floats:
+        return np.asarray(np.einsum("ij,bij->b", flow, S[orders[:, :, None], orders[:, None, :]]) / 2)
+
+    def costs(orders: Ints, clock: Clock | None = None) -> Floats:
+        of_pairs = while_time(pairs, orders, S.size, clock, at_once=max(1, MOST_TERMS // S.size))
+        return np.asarray(of_pairs + linear[np.arange(len(S)), orders[: len(of_pairs)]].sum(axis=1))
 
     if count_orders(together) <= LISTED_ORDERS:
         orders = grouped_orders(together, precedes)

@@ -10,8 +10,8 @@ import numpy as np
 from taskorder.checks import Bools, Floats, Ints
 from taskorder.ordering.clock import Clock
 
-Costs = Callable[[Ints], Floats]
-"""(b, n) orders to their (b,) costs."""
+Costs = Callable[[Ints, Clock | None], Floats]
+"""(b, n) orders to their (b,) costs; fewer, of the first ones, where the time is over before."""
 Insertions = Callable[[Ints, Ints, Ints], Floats]
 """Costs of the first visits, in this order, with the second ones inserted at each of some positions."""
 WORTH = 1e-12
@@ -36,7 +36,7 @@ class GroupMoves:
 
     def cost(self, order: Ints) -> float:
         """The cost of one order."""
-        return float(self.costs(order[None])[0])
+        return float(self.costs(order[None], None)[0])
 
     def improved(
         self, order: Ints, seed: int, clock: Clock, polish: Callable[[Ints], Ints] | None = None, kicks: int = KICKS
@@ -46,7 +46,7 @@ class GroupMoves:
 
         def settled(start: Ints) -> Ints:
             lowered = self.descended(start, clock)
-            return lowered if polish is None else self.descended(polish(lowered), clock)
+            return lowered if polish is None or clock.over() else self.descended(polish(lowered), clock)
 
         best = settled(order)
         cost = self.cost(best)
@@ -72,7 +72,7 @@ class GroupMoves:
                 rest = order[~np.isin(order, piece)]
                 positions = self.positions(rest, piece)
                 positions = positions[:: max(1, len(positions) * len(order) ** 2 // MOST_PRODUCTS)]
-                costs = self.inserted(rest, piece, positions)
+                costs = self.inserted(rest, piece, positions, clock)
                 at = int(costs.argmin())
                 if costs[at] < cost - WORTH * max(1.0, abs(cost)):
                     order, cost, moved = np.insert(rest, positions[at], piece), float(costs[at]), True
@@ -101,11 +101,11 @@ class GroupMoves:
         inside[inside] = labels[positions[inside] - 1] == labels[positions[inside]]
         return positions[~inside]
 
-    def inserted(self, rest: Ints, piece: Ints, positions: Ints) -> Floats:
-        """The cost of each position of a piece."""
+    def inserted(self, rest: Ints, piece: Ints, positions: Ints, clock: Clock) -> Floats:
+        """The cost of each position of a piece, of the first ones at least."""
         if self.insertions is not None:
             return self.insertions(rest, piece, positions)
-        return self.costs(np.stack([np.insert(rest, position, piece) for position in positions]))
+        return self.costs(np.stack([np.insert(rest, position, piece) for position in positions]), clock)
 
     def kicked(self, order: Ints, rng: np.random.Generator) -> Ints:
         """The order with a few pieces at random places."""

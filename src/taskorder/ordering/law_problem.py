@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from taskorder.checks import Bools, Floats, Ints
+from taskorder.ordering.clock import Clock, while_time
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +48,13 @@ class LawProblem:
         """The score or error after visiting positions `order`, a permutation of range(n)."""
         return float(self.values(order[None])[0])
 
-    def values(self, orders: Ints) -> Floats:
-        """(b,) scores or errors of many orders, (b, n) positions, all advanced together.
+    def values(self, orders: Ints, clock: Clock | None = None) -> Floats:
+        """(b,) scores or errors of many orders, (b, n) positions; fewer, of the first ones, where the time is over
+        before."""
+        return self.valued(while_time(self._states, orders, self.size * len(self.start), clock))
+
+    def _states(self, orders: Ints) -> Floats:
+        """(b, P) knowledge after many orders, all advanced together.
 
         Orders next to each other share the states of their common beginning: of all orders, listed in lexicographic
         order, a third of the states is left to compute.
@@ -61,7 +67,7 @@ class LawProblem:
             state = state[row[heads]]
             self._advance(state, orders[heads, step])
             row = np.cumsum(fresh[:, step]) - 1
-        return self.valued(state[row])
+        return np.asarray(state[row])
 
     def value_paths(self, orders: Ints) -> Floats:
         """(b, n + 1) the score or error of many orders before the first visit and after each one."""

@@ -77,7 +77,7 @@ def _add(inputs: SolverInput, free: int, goal: int, clock: Clock) -> tuple[Proof
             longer = inputs.law_problem([*repeats, task])
             visit = longer.size - 1  # of one task the last copy comes last
             low, high = position_range(longer, order, visit)
-            costs = cost_sign * insertion_values(longer, order, visit, low, high)
+            costs = cost_sign * insertion_values(longer, order, visit, low, high, clock)
             at = int(costs.argmin())
             trials.append((float(costs[at]), task, np.insert(order, low + at, visit), longer))
         if not trials or min(trials, key=lambda trial: trial[0])[0] >= cost - WORTH_A_VISIT:

@@ -57,7 +57,7 @@ def descended(problem: LawProblem, order: Ints, sign: int, clock: Clock) -> Ints
                 return order
             rest = order[order != visit]
             low, high = position_range(problem, rest, visit)
-            costs = sign * insertion_values(problem, rest, visit, low, high)
+            costs = sign * insertion_values(problem, rest, visit, low, high, clock)
             at = int(costs.argmin())
             if costs[at] < cost - WORTH * max(1.0, abs(cost)):
                 order, cost, moved = np.insert(rest, low + at, visit), float(costs[at]), True
@@ -67,8 +67,8 @@ def descended(problem: LawProblem, order: Ints, sign: int, clock: Clock) -> Ints
 def _group_moves(problem: LawProblem, together: Ints, sign: int) -> GroupMoves:
     """Moves of groups instead of single visits, priced in the same way."""
 
-    def costs(orders: Ints) -> Floats:
-        return sign * problem.values(orders)
+    def costs(orders: Ints, clock: Clock | None) -> Floats:
+        return sign * problem.values(orders, clock)
 
     def insertions(rest: Ints, piece: Ints, positions: Ints) -> Floats:
         return sign * _insertion_scores(problem, rest, piece, positions)
@@ -82,11 +82,14 @@ def position_range(problem: LawProblem, rest: Ints, visit: int) -> tuple[int, in
     return int(before[-1]) + 1 if before.size else 0, int(after[0]) if after.size else len(rest)
 
 
-def insertion_values(problem: LawProblem, rest: Ints, visit: int, low: int, high: int) -> Floats:
-    """(high - low + 1,) values of the order `rest` with `visit` at each position from low to high."""
+def insertion_values(
+    problem: LawProblem, rest: Ints, visit: int, low: int, high: int, clock: Clock | None = None
+) -> Floats:
+    """(high - low + 1,) values of the order `rest` with `visit` at each position from low to high; fewer, of the first
+    ones, where the time is over before."""
     positions = np.arange(low, high + 1)
     if problem.objective == "error":
-        return problem.values(np.stack([np.insert(rest, position, visit) for position in positions]))
+        return problem.values(np.stack([np.insert(rest, position, visit) for position in positions]), clock)
     return _insertion_scores(problem, rest, np.array([visit]), positions)
 
 

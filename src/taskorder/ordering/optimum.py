@@ -25,6 +25,10 @@ HALVES = {9: 0.3, 10: 0.5, 11: 1.0, 12: 2.0, 13: 8.0, 14: 30.0, 15: 150.0, 16: 6
 """Time limits from which meeting in the middle is tried, about twice what it takes with so many tasks."""
 SCHEDULE = 10.0
 """Seconds that the whole schedule of the search takes, about; a longer time limit stretches it."""
+LEAST_SQUARES_SECONDS = 1e-9
+"""What a least squares solution takes, times the cube of the number of tasks."""
+PROMPT, BOUND_STEPS = 100_000_000, 8
+"""Of a bound with fewer terms so many steps are taken even when the time is over; of another one only the first."""
 FIRST_SHARE = 0.1
 """Of the time for all independent parts together; those that it was too short for share the rest."""
 
@@ -38,7 +42,7 @@ def minimize(problem: Problem, *, seed: int, clock: Clock) -> Proof:
     parts = components(coupled)
     if len(parts) <= 1:
         return _minimize_part(problem, seed, clock, clock.limit)
-    apart = [own_part(problem, tasks) for tasks in parts]
+    apart = [own_part(problem, tasks, clock) for tasks in parts]
     proofs = _minimize_apart(apart, seed, clock)
     error, bound = (
         problem.e + sum(getattr(proof, name) - part.e for part, proof in zip(apart, proofs, strict=True))
@@ -68,12 +72,15 @@ def _minimize_apart(parts: list[Problem], seed: int, clock: Clock) -> list[Proof
     return proofs
 
 
-def own_part(problem: Problem, tasks: Ints) -> Problem:
+def own_part(problem: Problem, tasks: Ints, clock: Clock) -> Problem:
     """The problem of ordering `tasks` alone, with no more error than they can take away, which is at most h G^-1 h.
 
-    Tolerances are relative to the error: a heavy part must not make the others careless.
+    Tolerances are relative to the error: a heavy part must not make the others careless. A part that is too large for a
+    proof does without where there is no time for it.
     """
     part = problem.part(tasks)
+    if len(tasks) > MAX_EXACT and not clock.room(LEAST_SQUARES_SECONDS * len(tasks) ** 3):
+        return part
     most = np.linalg.lstsq(part.G, part.h.T, rcond=None)[0]
     return replace(part, e=float((part.h.T * most).sum()))
 
@@ -161,6 +168,7 @@ def root_bound(problem: Problem, clock: Clock | None = None, steps: int = 30) ->
     if n == 0:
         return problem.e
     shifted = problem.C + np.eye(n)
+    least = BOUND_STEPS if n * n * (n + len(problem.r)) <= PROMPT else 0
 
     def at(lam: float) -> tuple[float, float]:
         """(bound, Newton step); minus infinity outside the region."""
@@ -180,21 +188,25 @@ def root_bound(problem: Problem, clock: Clock | None = None, steps: int = 30) ->
         rounding = 1e-15 * n * n * float((x * x).sum()) * size
         return problem.e - float((b * x).sum()) - rounding, 2 * slope / curvature if curvature > 0 else 0.0
 
+    def late(taken: int) -> bool:
+        return clock is not None and clock.left <= 0 and taken >= least
+
     lam = problem.multiplier
     best, step = at(lam)
-    for _ in range(60):
-        if best > -np.inf:
+    for taken in range(60):
+        if best > -np.inf or late(taken):
             break
         lam *= 4
         best, step = at(lam)
-    for _ in range(6):  # the best multiplier may be smaller by orders of magnitude
+    for taken in range(6):  # the best multiplier may be smaller by orders of magnitude
+        if late(taken):
+            break
         value, next_step = at(lam / 10)
         if value <= best:
             break
         lam, best, step = lam / 10, value, next_step
     for taken in range(steps):
-        late = clock is not None and clock.left <= 0 and taken >= 8
-        if abs(step) <= 1e-9 * abs(lam) or late:
+        if abs(step) <= 1e-9 * abs(lam) or late(taken):
             break
         value, next_step = at(lam + step)
         if value > best:

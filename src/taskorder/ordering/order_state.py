@@ -15,6 +15,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from taskorder.checks import Floats, Ints
+from taskorder.ordering.clock import Clock
 from taskorder.ordering.problem import Problem
 
 
@@ -66,16 +67,21 @@ def state(problem: Problem, order: Ints) -> OrderState:
     )
 
 
-def improve_blocks(problem: Problem, order: Ints, edges: list[int], improve: Callable[[Problem], Ints | None]) -> Ints:
-    """`order` after each block between neighboring edges, first to last, was put into the order that `improve` gives.
+def improve_blocks(
+    problem: Problem, order: Ints, edges: list[int], improve: Callable[[Problem], Ints], clock: Clock
+) -> Ints:
+    """`order` after each block between neighboring edges, first to last, was put into the order that `improve` gives,
+    as far as the time allows.
 
-    `improve` sees a block as a problem whose tasks stand in their present order; None ends the sweep.
+    `improve` sees a block as a problem whose tasks stand in their present order.
     """
     C, G, N = carry(problem, order)
     NG = N @ G
     e, r, h = problem.e, problem.r[:, order].copy(), problem.h[:, order].copy()
     new = order.copy()
     for start, stop in pairwise(edges):
+        if clock.left <= 0:
+            break
         W, T = slice(start, stop), slice(stop, None)
         x = r[:, T] @ N[T, T]
         end = h - x @ G[T]
@@ -93,10 +99,10 @@ def improve_blocks(problem: Problem, order: Ints, edges: list[int], improve: Cal
             precedes=np.ascontiguousarray(problem.precedes[np.ix_(order[W], order[W])]),
         )
         positions = improve(block)
-        if positions is None:
-            break
         new[W] = order[W][positions]
         for j in start + positions:
+            if clock.left <= 0:
+                return new
             v = r[:, j].copy()
             e -= float(v @ (2 * h[:, j] - v * G[j, j]))
             r -= np.outer(v, C[j])

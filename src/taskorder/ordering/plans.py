@@ -10,6 +10,7 @@ import numpy as np
 from taskorder import checks
 from taskorder._version import __version__
 from taskorder.checks import Floats
+from taskorder.ordering.many_rows import COMPILED, task_errors_by_rows
 from taskorder.ordering.solver_input import SolverInput
 from taskorder.records import Plan
 from taskorder.theory.closed_form import error_path
@@ -84,8 +85,12 @@ def task_paths(inputs: SolverInput, order: Sequence[int]) -> tuple[Floats | None
         law = inputs.law
         knowledge = knowledge_path(law.knowledge, visits, law.retention, start=law.start)[skipped:]
         return knowledge, (1 - knowledge) ** 2
-    errors = error_path(table.similarity, visits, table.output)[skipped:]
-    return None if table.output is not None else knowledge_path(table.similarity, visits, 1.0)[skipped:], errors
+    if table.output is None:
+        errors = error_path(table.similarity, visits)[skipped:]
+        return knowledge_path(table.similarity, visits, 1.0)[skipped:], errors
+    if table.output_rows.size * len(visits) > COMPILED:
+        return None, task_errors_by_rows(table.similarity, table.output_rows, np.array(visits))[skipped:]
+    return None, error_path(table.similarity, visits, table.output)[skipped:]
 
 
 def _sensible(bound: float, value: float, *, above: bool) -> float | None:

@@ -18,7 +18,9 @@ import numpy as np
 
 from taskorder.checks import Floats, Ints
 from taskorder.machine import one_blas_thread
+from taskorder.ordering.clock import Clock, while_time
 from taskorder.ordering.groups import in_place, part_of_groups
+from taskorder.ordering.many_rows import COMPILED, after_visits, errors_by_rows
 from taskorder.theory.closed_form import output_factor
 
 
@@ -58,15 +60,22 @@ class Problem:
         return replace(self, e=-self.e, h=-self.h, G=-self.G)
 
     def error(self, order: Ints) -> float:
-        """The error after visiting positions `order` (a permutation of range(n)); O(k n^2)."""
+        """The error after visiting positions `order`, a permutation of range(n); O(k n^2)."""
         return float(self.errors(order[None])[0])
 
-    def errors(self, orders: Ints) -> Floats:
-        """(b,) errors of many orders, (b, n) positions, all advanced together; 16 b k n bytes of state."""
-        return np.asarray(self.error_paths(orders)[:, -1])
+    def errors(self, orders: Ints, clock: Clock | None = None) -> Floats:
+        """(b,) errors of many orders, (b, n) positions; fewer, of the first ones, where the time is over before."""
+        return np.asarray(self.error_paths(orders, clock)[:, -1])
 
-    def error_paths(self, orders: Ints) -> Floats:
+    def error_paths(self, orders: Ints, clock: Clock | None = None) -> Floats:
         """(b, n + 1) the error of many orders before the first step and after each one; the last column is `errors`."""
+        steps = self.r.size * self.size
+        if steps > COMPILED:
+            return while_time(lambda order: errors_by_rows(self, order[0])[None], orders, steps, clock, at_once=1)
+        return while_time(self._advanced, orders, steps, clock)
+
+    def _advanced(self, orders: Ints) -> Floats:
+        """The same of some orders that are all advanced together; 16 b k n bytes of state."""
         rows = np.arange(len(orders))
         paths = np.full((len(orders), orders.shape[1] + 1), self.e)
         r, h = (np.repeat(state[None], len(orders), axis=0) for state in (self.r, self.h))
@@ -106,11 +115,11 @@ def open_problem(
     tasks: Ints,
     precedes: np.ndarray,
     together: Ints | None = None,
+    *,
+    rows: Floats | None = None,
 ) -> Problem:
-    """The problem that is left after `learned`, with `tasks` to visit."""
-    r = output_factor(output, len(similarity))
-    for j in learned:
-        r = r - np.outer(r[:, j], similarity[j])
+    """The problem that is left after `learned`, with `tasks` to visit; rows: the factor of `output`, if it is known."""
+    r = after_visits(output_factor(output, len(similarity)) if rows is None else rows, similarity, learned)
     C = np.ascontiguousarray(similarity[np.ix_(tasks, tasks)])
     rows = similarity[tasks]
     return Problem(

@@ -9,9 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from taskorder.checks import Bools, Floats, Ints
+from taskorder.ordering.clock import AT_ONCE, Clock
 from taskorder.ordering.groups import DECIMALS, ascending
 from taskorder.ordering.law_problem import LawProblem
 from taskorder.ordering.problem import Problem
+
+WORK = 10
+"""Operations on each number of the state in a step of the greedy rules."""
 
 
 def typicality(similarity: Floats) -> Floats:
@@ -51,38 +55,53 @@ def row_sums(table: Floats, weights: Floats, tasks: Ints, precedes: Bools, toget
     return ascending(np.round(table @ weights, DECIMALS)[tasks], precedes, together)
 
 
-def greedy(problem: Problem) -> Ints:
+def greedy(problem: Problem, clock: Clock | None = None) -> Ints:
     """At each step the allowed task that leaves the least weighted error now; O(k n^2).
 
-    Learning j lowers the error by v.(2 h_j - v G_jj), with v = r_j its residuals now.
+    Learning j lowers the error by v.(2 h_j - v G_jj), with v = r_j its residuals now. Once the time is over, tasks go
+    by what they would have gained then.
     """
     r, h = problem.r.copy(), problem.h.copy()
     diagonal = np.diagonal(problem.G)
     pending = problem.precedes.sum(axis=0)
     order = np.empty(problem.size, dtype=np.int64)
+    gain, over = np.zeros(problem.size), False
+    stride = max(1, AT_ONCE // max(1, WORK * r.size))
     for step in range(problem.size):
         allowed = _allowed(pending, order[:step], problem.together)
-        gain = (r * (2 * h - r * diagonal)).sum(axis=0)[allowed]
-        order[step] = best = allowed[np.round(gain, DECIMALS).argmax()]
-        v = r[:, best].copy()
-        r -= np.multiply.outer(v, problem.C[best])
-        h -= np.multiply.outer(v, problem.G[best])
+        over = over or (clock is not None and step > 0 and step % stride == 0 and clock.over())
+        if not over:
+            gain = (r * (2 * h - r * diagonal)).sum(axis=0)
+        order[step] = best = allowed[np.round(gain[allowed], DECIMALS).argmax()]
+        if not over:
+            v = r[:, best].copy()
+            r -= np.multiply.outer(v, problem.C[best])
+            h -= np.multiply.outer(v, problem.G[best])
         pending = pending - problem.precedes[best]
         pending[best] = -1
     return order
 
 
-def greedy_by_law(problem: LawProblem) -> Ints:
-    """At each step the allowed visit that leaves the best score or the least error now."""
+def greedy_by_law(problem: LawProblem, clock: Clock | None = None) -> Ints:
+    """At each step the allowed visit that leaves the best score or the least error now.
+
+    Once the time is over, visits go by what they would have left then.
+    """
     state, pending = problem.start, problem.precedes.sum(axis=0)
     order = np.empty(problem.size, dtype=np.int64)
+    cost, over = np.full(problem.size, np.inf), False
+    stride = max(1, AT_ONCE // max(1, WORK * problem.rows.size))
     for step in range(problem.size):
         allowed = _allowed(pending, order[:step], problem.together)
-        kept = problem.retention[allowed, None] * state
-        own = kept[np.arange(len(allowed)), problem.tasks[allowed]]
-        after = kept + problem.rows[allowed] * (1 - own)[:, None]
-        best = int(np.round(problem.sign * problem.valued(after), DECIMALS).argmin())
-        order[step], state = allowed[best], after[best]
+        over = over or (clock is not None and step > 0 and step % stride == 0 and clock.over())
+        if not over:
+            kept = problem.retention[allowed, None] * state
+            own = kept[np.arange(len(allowed)), problem.tasks[allowed]]
+            after = kept + problem.rows[allowed] * (1 - own)[:, None]
+            cost[allowed] = np.round(problem.sign * problem.valued(after), DECIMALS)
+        best = int(cost[allowed].argmin())
+        order[step] = allowed[best]
+        state = state if over else after[best]
         pending = pending - problem.precedes[allowed[best]]
         pending[allowed[best]] = -1
     return order

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 
 from taskorder.checks import Bools, Ints
@@ -105,15 +107,25 @@ def _downsets(inner: Bools) -> dict[int, int] | None:
     layers: list[set[int]] = [{0}]
     total = 1
     for _ in needs:
-        grown = ((s, j) for s in layers[-1] for j, need in enumerate(needs) if not s >> j & 1 and need & ~s == 0)
-        layers.append({s | 1 << j for s, j in grown})
-        total += len(layers[-1])
-        if total > DOWNSET_LIMIT:
+        grown = _grown(layers[-1], needs, DOWNSET_LIMIT - total)
+        if grown is None:
             return None
+        layers.append(grown)
+        total += len(grown)
     counts = {layers[-1].pop(): 1}
     for layer in reversed(layers[:-1]):
         counts.update({s: sum(counts.get(s | 1 << j, 0) for j in range(len(needs)) if not s >> j & 1) for s in layer})
     return counts
+
+
+def _grown(sets: Iterable[int], needs: Sequence[int], most: int) -> set[int] | None:
+    """Each set with one more visit; None as soon as these are more than `most`: of many visits they may be millions."""
+    grown: set[int] = set()
+    for s in sets:
+        grown.update(s | 1 << j for j, need in enumerate(needs) if not s >> j & 1 and need & ~s == 0)
+        if len(grown) > most:
+            return None
+    return grown
 
 
 def _by_count(inner: Bools, counts: dict[int, int], num: int, rng: np.random.Generator) -> Ints:

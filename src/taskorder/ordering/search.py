@@ -17,7 +17,7 @@ from functools import partial
 
 import numpy as np
 
-from taskorder.checks import Ints
+from taskorder.checks import Bools, Ints
 from taskorder.ordering.annealing import Walker
 from taskorder.ordering.clock import Clock
 from taskorder.ordering.groups import ascending, group_masks
@@ -43,8 +43,10 @@ BLOCK_WIDTH = 256
 """Width of the widest beam in a block."""
 LEAST_FRONT = 30
 """From this many tasks on beams from the front pay."""
-GREEDY_SECONDS = 1.2e-10
-"""What the greedy rule takes, times the cube of the number of tasks."""
+GREEDY_SECONDS, GREEDY_ROW_SECONDS = 1.2e-10, 3e-9
+"""What the greedy rule takes, times the cube of the number of tasks, and for each further row of r times its square."""
+FRONT_SECONDS, FRONT_ROW_SECONDS = 5e-10, 5e-9
+"""The same of the narrowest beam from the front."""
 MAX_SHARED = 300
 """Up to this many tasks several orders are kept; above, time is better spent on one."""
 
@@ -56,9 +58,10 @@ def search(problem: Problem, *, seed: int, clock: Clock, bound: float = -np.inf,
     effort: multiplies the schedule, which takes about 0.05 s at 15 tasks, 2.5 s at 50 and 10 s from 200 on; the clock
     only cuts it short. The same seed gives the same order unless the clock did.
     """
-    run = Search(problem, seed, clock, bound, effort)
-    run.start()
-    run.improve()
+    with clock.alarm() as late:
+        run = Search(problem, seed, clock, late, bound, effort)
+        run.start()
+        run.improve()
     return run.order
 
 
@@ -97,9 +100,9 @@ def make_arms(n: int) -> list[Arm]:
 class Search:
     """The state of one search: incumbent, arms, and the cost that is left."""
 
-    def __init__(self, problem: Problem, seed: int, clock: Clock, bound: float, effort: float) -> None:
+    def __init__(self, problem: Problem, seed: int, clock: Clock, late: Bools, bound: float, effort: float) -> None:
         n = problem.size
-        self.problem, self.clock, self.bound = problem, clock, bound
+        self.problem, self.clock, self.late, self.bound = problem, clock, late, bound
         self.rng = np.random.default_rng(seed)
         self.random = self.rng.integers(1, 2**63, 1, dtype=np.uint64)
         self.order = lexicographic_order(problem.precedes)
@@ -110,23 +113,30 @@ class Search:
         self.walkers: list[Walker] = []
 
     def simple(self) -> None:
-        """Start from the best of a few simple orders: by typicality, random ones, and greedy with many tasks."""
+        """Start from the best of a few simple orders, or of the first of them: by typicality, random ones, and greedy
+        with many tasks."""
         typicality = self.problem.C.sum(axis=0)
         keys = [typicality, -typicality, *self.rng.random((10, self.problem.size))]
         orders = np.array([ascending(key, self.problem.precedes) for key in keys])
-        self.offer(orders[int(np.argmin(self.problem.errors(orders)))])
-        n = self.problem.size
-        if n > MAX_SHARED and self.clock.left > GREEDY_SECONDS * n**3:  # the starts along the bound may not get done
-            self.offer(greedy(self.problem))
+        errors = self.problem.errors(orders, self.clock)
+        self.offer(orders[int(np.argmin(errors))], float(errors.min()))
+        # the starts along the bound may not get done
+        if self.problem.size > MAX_SHARED and self.affordable(GREEDY_SECONDS, GREEDY_ROW_SECONDS):
+            self.offer(greedy(self.problem, self.clock))
+
+    def affordable(self, seconds: float, row_seconds: float) -> bool:
+        """Whether there is time for a start that takes so many n^3 seconds, and n^2 for each further row of r."""
+        k, n = self.problem.r.shape
+        return self.clock.room(seconds * n**3 + row_seconds * (k - 1) * n**2)
 
     def done(self) -> bool:
         """True when the clock, the bound or the schedule ends the search."""
         close = self.error - self.bound <= CLOSE * abs(self.error)
         return self.clock.report(self.error, self.bound) or close or self.spent >= self.budget
 
-    def offer(self, order: Ints) -> None:
+    def offer(self, order: Ints, error: float | None = None) -> None:
         """Take `order` as the incumbent if it is better, or as good and lexicographically first."""
-        error = self.problem.error(order)
+        error = self.problem.error(order) if error is None else error
         tie = 1e-12 * abs(self.error) + 1e-15 * abs(self.problem.e)
         if error < self.error - tie or (error <= self.error + tie and tuple(order) < tuple(self.order)):
             self.order, self.error = order.copy(), error
@@ -139,6 +149,8 @@ class Search:
                 self.descend(make())
         if n > LEAST_FRONT:
             self.widen(*(((1.0, 2.0), 0.15) if n <= MAX_SHARED else ((2.0,), 0.5)))
+        if not self.walkers and not self.done():  # there was no time for any of these
+            self.descend(self.order)
         few = MAX_WALKERS if n <= MAX_SHARED else 1
         self.walkers = sorted(self.walkers, key=lambda walker: walker.state.error)[:few]
 
@@ -169,24 +181,29 @@ class Search:
         stretches = (1.0, 0.9, 1.2, 2.0) if self.problem.size <= MAX_SHARED else ()
         ends = (0, 1) if self.problem.size <= LEAST_FRONT else (0,)
         beams = [partial(self.beam, sides) for sides in ends] if self.problem.size <= MAX_BEAM else []
-        return beams + [partial(self.front, 1, stretch) for stretch in stretches]
+        return [*beams, *(partial(self.front, 1, stretch) for stretch in stretches)]
 
     def front(self, width: int, stretch: float) -> Ints | None:
         """A beam from the front; with width 1 one task after another along the bound."""
         from taskorder.ordering.beam_from_front import beam_from_front
 
+        if not self.affordable(FRONT_SECONDS, FRONT_ROW_SECONDS):
+            return None
         order, cost = beam_from_front(self.problem, width, stretch, self.clock)
         self.spent += cost
         return order
 
-    def beam(self, sides: int) -> Ints:
-        """The best of many partial orders side by side."""
+    def beam(self, sides: int) -> Ints | None:
+        """The best of many partial orders side by side; None where that would take too long."""
         from taskorder.ordering.kernels.beam_both_ends import beam_both_ends
 
         now, order = self.problem, self.order.copy()
         width = int(min(100, max(2, 2e9 / now.size**4)))
-        self.spent += 0.15 * width * now.size**4 * len(now.r) + 1e5
-        beam_both_ends(now.e, now.r, now.h, now.C, now.G, now.precedes, width, sides, self.error, order)
+        cost = 0.15 * width * now.size**4 * len(now.r) + 1e5
+        if not self.clock.room(0.5e-9 * cost):
+            return None
+        self.spent += cost
+        beam_both_ends(now.e, now.r, now.h, now.C, now.G, now.precedes, width, sides, self.error, order, self.late)
         return order
 
     def settle(self, walker: Walker, cost: float) -> None:
@@ -262,7 +279,7 @@ class Search:
         edges = sorted({0, n, *range(int(self.rng.integers(1, arm.size + 1)), n, arm.size)})
         walker.cost += 0.3 * n**3 + 30.0 * n**2 + 3e5 * len(edges)
         old = walker.state.order
-        order = improve_blocks(self.problem, old, edges, lambda block: improve(block) if self.clock.left > 0 else None)
+        order = improve_blocks(self.problem, old, edges, improve, self.clock)
         if (order != old).any():
             walker.reset(order)
 
@@ -300,7 +317,7 @@ class Search:
         _, used, _, _ = branch(
             Whole(block.e, block.r, block.h, block.C, block.G, before, after, np.zeros((0, m), np.int8), apart), root,
             np.full(1, -np.inf), block.error(order), order, 0.0, 1e-12 * abs(error), np.full(k, 0.1),
-            Effort(nodes, m, nodes),
+            Effort(nodes, m, nodes, self.late),
         )  # fmt: skip
         walker.cost += used * k * (m**3 / 2 + 2000.0) / 3 + 1e5
         return order

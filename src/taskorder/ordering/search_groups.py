@@ -36,8 +36,9 @@ def search_order(problem: Problem, *, seed: int, clock: Clock, bound: float = -n
         np.argsort(typicality, kind="stable"),
         np.argsort(-typicality, kind="stable"),
     ]
-    orders = np.array([greedy(problem), *(regrouped(start, problem.precedes, problem.together) for start in starts)])
-    start = orders[int(problem.errors(orders).argmin())]
+    greedily = greedy(problem, clock.share(0.3))
+    orders = np.array([greedily, *(regrouped(start, problem.precedes, problem.together) for start in starts)])
+    start = orders[int(problem.errors(orders, clock).argmin())]
     random = np.random.default_rng(seed).integers(1, 2**63, 1, dtype=np.uint64)
 
     def inside(order: Ints) -> Ints:

@@ -311,7 +311,7 @@ def _first_order(inputs: SolverInput, clock: Clock) -> RuleResult:
 
 def _greedy(inputs: SolverInput, clock: Clock) -> RuleResult:
     problem = inputs.any_problem()
-    order = rules.greedy(problem) if isinstance(problem, Problem) else rules.greedy_by_law(problem)
+    order = rules.greedy(problem, clock) if isinstance(problem, Problem) else rules.greedy_by_law(problem, clock)
     return RuleResult(problem.tasks[order])
 
 

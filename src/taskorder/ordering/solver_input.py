@@ -29,6 +29,7 @@ from taskorder.machine import one_blas_thread
 from taskorder.ordering.law_problem import LawProblem
 from taskorder.ordering.problem import Problem, open_problem
 from taskorder.records import Plan, Repair
+from taskorder.theory.closed_form import output_factor
 from taskorder.theory.law import (
     PLAIN_RETENTION,
     checked_retention,
@@ -55,6 +56,12 @@ class CheckedTable:
     output_repair: Repair | None
     filled: tuple[str, ...] = ()
     """What was done about missing cells, in words."""
+
+    @functools.cached_property
+    @one_blas_thread()
+    def output_rows(self) -> Floats:
+        """(k, P) rows R with R^T R = output, one for each of its ranks."""
+        return output_factor(self.output, len(self.given))
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -127,6 +134,7 @@ class SolverInput:
             tasks,
             constraints.precedence(repeats),
             None if repeats else constraints.together,
+            rows=self.table.output_rows,
         )
 
     def law_problem(self, repeats: Sequence[int] = ()) -> LawProblem:
@@ -161,13 +169,14 @@ def checked_table(
         checks.symmetric(given)
         checks.positive_semidefinite((given + given.T) / 2)
     repaired, report = nearest_correlation(given)
-    output_report = None
-    if output is not None and repair:
+    if output is None or not repair:
+        output, output_report = checks.output_similarity(output, len(given)), None
+    else:
         output, output_report = nearest_correlation(checks.output_entries(output, len(given)))
     return CheckedTable(
         given=given,
         similarity=repaired,
-        output=checks.output_similarity(output, len(given)),
+        output=output,
         repair=_unless_rounding(report),
         output_repair=_unless_rounding(output_report),
         filled=filled,

@@ -17,10 +17,10 @@ from taskorder.checks import Floats, Ints
 from taskorder.machine import one_blas_thread
 from taskorder.ordering.clock import Clock
 from taskorder.ordering.exact import Proof, tolerance
+from taskorder.ordering.many_rows import after_visits
 from taskorder.ordering.optimum import minimize
 from taskorder.ordering.problem import Problem
 from taskorder.ordering.solver_input import SolverInput
-from taskorder.theory.closed_form import output_factor
 
 MAX_CHOICES = 300
 """Most choices of extra visits that are tried one by one."""
@@ -66,6 +66,9 @@ def _try_all(inputs: SolverInput, free: int, sign: int, clock: Clock) -> tuple[P
         bound, nodes = min(bound, proof.bound), nodes + proof.nodes
         if proof.error < best[0] - 1e-12 * abs(best[0]) or not len(best[1]):
             best = proof.error, problem.tasks[proof.order]
+        if clock.over():
+            bound = _least(sign)
+            break
     error, tasks = best
     if bound >= error - tolerance(_signed_problem(inputs, required, sign), error):
         bound = error  # choices that tie differ by rounding; no better one counts as better
@@ -80,7 +83,10 @@ def _exchange(inputs: SolverInput, free: int, sign: int, clock: Clock) -> tuple[
     for _ in range(free):
         if clock.report(error, -math.inf):
             break
-        sequence, error = _insert_best(inputs, sequence, sign)
+        longer, value = _insert_best(inputs, sequence, sign, clock)
+        if value == math.inf:
+            break
+        sequence, error = longer, value
     improved = True
     while improved and not clock.report(error, -math.inf):
         improved = False
@@ -88,8 +94,12 @@ def _exchange(inputs: SolverInput, free: int, sign: int, clock: Clock) -> tuple[
             if value < error - 1e-9 * abs(error):
                 sequence, error, improved = trial, value, True
                 break
-    # Below the error of a longer sequence nothing is known but that errors are sums of squares.
-    return Proof(np.arange(len(sequence)), error, 0.0 if sign > 0 else -math.inf, 0), sequence
+    return Proof(np.arange(len(sequence)), error, _least(sign), 0), sequence
+
+
+def _least(sign: int) -> float:
+    """What is known of a longer sequence without a search: errors are sums of squares."""
+    return 0.0 if sign > 0 else -math.inf
 
 
 def _neighbors(inputs: SolverInput, sequence: Ints, sign: int, clock: Clock) -> Iterator[tuple[Ints, float]]:
@@ -99,7 +109,7 @@ def _neighbors(inputs: SolverInput, sequence: Ints, sign: int, clock: Clock) -> 
     for position in _droppable(inputs, sequence):
         if clock.left <= 0:
             return
-        yield _insert_best(inputs, np.delete(sequence, position), sign)
+        yield _insert_best(inputs, np.delete(sequence, position), sign, clock)
     rest = sequence.tolist()
     for task in range(len(inputs.constraints.names)):
         if task not in inputs.constraints.learned:
@@ -112,9 +122,11 @@ def _neighbors(inputs: SolverInput, sequence: Ints, sign: int, clock: Clock) -> 
     yield problem.tasks[order], problem.error(order)
 
 
-def _insert_best(inputs: SolverInput, sequence: Ints, sign: int) -> tuple[Ints, float]:
-    """The sequence with one more visit, of whichever allowed task at whichever allowed position helps most."""
-    errors = sign * insertion_errors(inputs, sequence)
+def _insert_best(inputs: SolverInput, sequence: Ints, sign: int, clock: Clock) -> tuple[Ints, float]:
+    """The sequence with one more visit, of whichever allowed task at whichever allowed position helps most; an infinite
+    error where there was no time to find one."""
+    errors = insertion_errors(inputs, sequence, clock)
+    errors[np.isfinite(errors)] *= sign
     if inputs.constraints.first is not None:
         errors[0] = np.inf
     if inputs.constraints.last is not None:
@@ -126,26 +138,34 @@ def _insert_best(inputs: SolverInput, sequence: Ints, sign: int) -> tuple[Ints, 
     return np.insert(sequence, position, task), float(errors[position, task])
 
 
-def insertion_errors(inputs: SolverInput, sequence: Ints) -> Floats:
+def insertion_errors(inputs: SolverInput, sequence: Ints, clock: Clock | None = None) -> Floats:
     """(n + 1, P) error of `sequence` with one more visit: row p, column t for a visit of task t at position p.
 
     With S the rows of C carried through the visits from position p on, a visit of t there leaves R - r_t S_t
-    instead of R: all P (n + 1) errors cost O(n P^2).
+    instead of R: all P (n + 1) errors cost O(n P^2). The last rows come first; where the time is over before, the
+    others are infinite.
     """
     C, w, P = inputs.table.similarity, inputs.weights, len(inputs.constraints.names)
-    R = output_factor(inputs.table.output, P)
-    for j in inputs.constraints.learned:
-        R = R - np.outer(R[:, j], C[j])
-    states = [R]
-    for j in sequence:
-        states.append(states[-1] - np.outer(states[-1][:, j], C[j]))
-    final, S = states[-1], C.copy()
-    errors = np.empty((len(sequence) + 1, P))
+    errors = np.full((len(sequence) + 1, P), np.inf)
+    stride = max(1, math.isqrt(len(sequence)))  # of the states at all positions few fit into memory
+    kept = [after_visits(inputs.table.output_rows, C, np.array(inputs.constraints.learned, np.int64))]
+    for first in range(0, len(sequence), stride):
+        if clock is not None and clock.over():
+            return errors
+        kept.append(after_visits(kept[-1], C, sequence[first : first + stride]))
+    final, S, states, begun = kept[-1], C.copy(), [kept[-1]], len(sequence)
     for position in range(len(sequence), -1, -1):
+        if clock is not None and clock.over():
+            break
         if position < len(sequence):
             j = sequence[position]
             S = S - np.outer(C[:, j], S[j])
-        r = states[position]
+        if position < begun:
+            begun = position // stride * stride
+            states = [kept[begun // stride]]
+            for j in sequence[begun:position]:
+                states.append(after_visits(states[-1], C, np.array([j])))
+        r = states[position - begun]
         errors[position] = (
             (final**2 @ w).sum() - 2 * (r * ((final * w) @ S.T)).sum(axis=0) + (r**2).sum(axis=0) * (S**2 @ w)
         )

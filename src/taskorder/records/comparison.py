@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+NEARLY_ALL = 0.95
+"""Where best orders were looked for up to this retention there was time for all: a transfer table has none at 1."""
+
+
 @dataclass(frozen=True)
 class RuleScore:
     """One row of a comparison."""
@@ -138,6 +142,12 @@ class Comparison(Record):
     prices: tuple[Price, ...] = ()
     """What each constraint costs by itself."""
     notes: tuple[str, ...] = ()
+
+    @property
+    def reach(self) -> str:
+        """The retentions at which the best order was looked for, in words."""
+        last = self.best_orders[-1].high if self.best_orders else 0.0
+        return "every retention" if last >= NEARLY_ALL else f"a retention from 0 to {last:g}"
 
     def __repr__(self) -> str:
         return "\n".join(map(visible, brief.brief_comparison(self)))

@@ -11,8 +11,8 @@ from taskorder.tables.loss_ratios import clip_similarity
 from taskorder.tables.reading import read_similarity
 
 
-def read_pilot(folder: Path) -> tuple[Plan, Floats]:
-    """The plan in a folder and the table that it was made from: in older versions the similarity."""
+def read_pilot(folder: Path) -> tuple[Plan, Floats, tuple[str, ...] | None]:
+    """The plan in a folder, the table that it was made from (in older versions the similarity) and its names."""
     if not (folder / "plan.json").exists():
         fix = "The pilot is not finished: give the same command again." if (folder / "fits.sqlite").exists() else ""
         raise ValueError(
@@ -22,5 +22,6 @@ def read_pilot(folder: Path) -> tuple[Plan, Floats]:
     if plan is None:
         raise ValueError(f"`{folder / 'plan.json'}` must be a plan that `taskorder plan` wrote, got something else.")
     if plan.prediction is not None:
-        return plan, read_similarity(folder / "transfer.csv")[0]
-    return plan, clip_similarity(read_similarity(folder / "similarity.csv")[0])[0]
+        return plan, *read_similarity(folder / "transfer.csv")
+    similarity, names = read_similarity(folder / "similarity.csv")
+    return plan, clip_similarity(similarity)[0], names

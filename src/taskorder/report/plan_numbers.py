@@ -20,6 +20,7 @@ from taskorder.ordering.plans import task_paths
 from taskorder.ordering.prices import PRICED
 from taskorder.ordering.solver_input import SolverInput, solver_input_of, with_retention
 from taskorder.records import Comparison, Plan
+from taskorder.report.contradictions import without_contradictions
 from taskorder.report.embedding import task_points
 from taskorder.report.measure import Measure, measure_of
 from taskorder.report.recomputed import checked_plan, without_refuted_proof
@@ -172,14 +173,20 @@ def page_names(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def plan_numbers(
-    plan: Plan, table: Floats | None = None, *, time_limit: float | None = 10.0, watch: Watch | None = None
+    plan: Plan,
+    table: Floats | None = None,
+    *,
+    names: Sequence[str] | None = None,
+    time_limit: float | None = 10.0,
+    watch: Watch | None = None,
 ) -> PlanNumbers:
     """All numbers of the page; without `table`, those that the plan itself holds.
 
-    `table` must be the one that the plan was made from, which its digest tells.
+    `table` must be the one that the plan was made from, which its digest tells; names: those that the table has.
     """
     if table is None:
-        return _numbers(plan, None, None)
+        consistent, problems = without_contradictions(plan)
+        return replace(_numbers(consistent, None, None), disagreements=problems)
     given = checks.square_matrix(table)
     if checks.digest(given) != plan.similarity_digest:
         raise ValueError(
@@ -191,7 +198,9 @@ def plan_numbers(
     shown = given if law is None else law.knowledge
     points, share = task_points(inputs.table.similarity if law is None else (shown + shown.T) / 2)
     described = TaskTable(shown, law is None, points, share)
-    agreed, problems = checked_plan(plan, inputs)
+    agreed, problems = checked_plan(plan, inputs, names)
+    agreed, contradictions = without_contradictions(agreed)
+    problems = (*problems, *contradictions)
     if plan.prediction is not None and plan.objective != "score":
         return replace(_numbers(agreed, described, None), disagreements=problems)
     comparison, paths = compare_input(inputs, NUM_RANDOM, time_limit, watch)

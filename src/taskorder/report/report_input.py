@@ -16,6 +16,7 @@ from taskorder.audit.order_features import FEATURES
 from taskorder.audit.results_file import is_header
 from taskorder.parsing import json_values
 from taskorder.records import Plan, plan_of_values
+from taskorder.report.checked_audit import checked_audit
 from taskorder.tables.reading import MAX_TABLE_BYTES
 from taskorder.typed import Misfit, typed
 
@@ -82,8 +83,8 @@ class ReportInput:
             return None
         return plan_of(data, self.name)
 
-    def audit(self) -> Audit | MethodAudit | None:
-        """The audit in it; None for anything else."""
+    def audit(self) -> tuple[Audit | MethodAudit, tuple[str, ...]] | None:
+        """The audit in it, and what it says that its numbers refute; None for anything else."""
         data = self._object()
         is_single = {"design", "components", "verdict"} <= set(data)
         if not is_single and not {"methods", "pairs", "verdict"} <= set(data):
@@ -99,9 +100,9 @@ class ReportInput:
                 raise Misfit("a model of other orders")
             if isinstance(audit, MethodAudit) and not (audit.methods and audit.pairs):
                 raise Misfit("no methods")
+            return checked_audit(audit)
         except Misfit as problem:
             raise ValueError(f"`{self.name}` must be what `taskorder audit --json` writes, got {problem}.") from None
-        return audit
 
     def _object(self) -> dict[str, Any]:
         """The JSON object in it; an empty one for anything else."""

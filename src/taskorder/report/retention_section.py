@@ -64,7 +64,7 @@ def order_ranges(comparison: Comparison, names: Names) -> Html:
     """Where the best order changes."""
     ranges = comparison.best_orders
     if len(ranges) < 2:
-        return html('<p class="words">The best order is the same at every retention.</p>') if ranges else Html("")
+        return html('<p class="words">The best order is the same at {}.</p>', comparison.reach) if ranges else Html("")
     if len(ranges) > MOST_RANGES:
         changes = ", ".join(number(each.low) for each in ranges[1:])
         return html('<p class="words">The best order changes at a retention of about {}.</p>', changes)

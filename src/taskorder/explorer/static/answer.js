@@ -5,7 +5,7 @@ import { number, percent } from "./svg.js";
 import { asGood, wordsOf } from "./objective.js";
 import { shareBeaten } from "./randomorders.js";
 import { isScored } from "./recursion.js";
-import { broken, BY_HAND } from "./state.js";
+import { broken, BY_HAND, FROM_LINK } from "./state.js";
 
 /** The sentence under the number. @param {import("./app.js").View} view @returns {string} */
 export function sentence({ state, evaluation, random, best }) {
@@ -32,7 +32,8 @@ export function sentence({ state, evaluation, random, best }) {
 }
 
 /** What made the order, in words. @param {string} rule */
-export const ruleText = (rule) => (rule === BY_HAND ? "made by hand" : rule === "optimal" ? "found by search" : rule);
+export const ruleText = (rule) => WORDS[rule] ?? rule;
+const WORDS = { [BY_HAND]: "made by hand", [FROM_LINK]: "from a link", optimal: "found by search" };
 
 /** @returns {{render: (view: import("./app.js").View) => void}} */
 export function createAnswer() {

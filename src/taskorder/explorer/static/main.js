@@ -92,8 +92,7 @@ function connectAddress(app) {
 /** Show the state in a fragment. @param {App} app @param {string} fragment */
 async function restore(app, fragment) {
   try {
-    const rules = app.start.rules.map(({ name }) => name);
-    app.store.commit(await fromFragment(fragment, (json) => server.readTable(json, "the link"), rules));
+    app.store.commit(await fromFragment(fragment, (json) => server.readTable(json, "the link")));
   } catch (problem) {
     complain(problem.message);
     app.refresh();

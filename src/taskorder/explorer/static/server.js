@@ -1,6 +1,6 @@
 /** Calls to the server that sent this page; every one carries the token. */
 
-import { rows } from "./state.js";
+import { BY_HAND, FROM_LINK, rows } from "./state.js";
 import { token } from "./token.js";
 
 const SILENT = "The server does not answer. Start it again with: taskorder explore";
@@ -29,13 +29,19 @@ export const readTable = async (body, name) =>
 
 /** The plan of an order as JSON text. @param {import("./state.js").State} state */
 export const planText = async ({ inputs, order, rule }) =>
-  (await call("/api/plan", { method: "POST", body: requestBody(inputs, { order, rule }) })).text();
+  (await call("/api/plan", { method: "POST", body: requestBody(inputs, { order, rule: ruleOf(rule) }) })).text();
 
 /** The report on an order as HTML. @param {import("./state.js").State} state @param {any} plan what a search found */
 export const reportText = async ({ inputs, order, rule }, plan) =>
   (
-    await call("/api/report", { method: "POST", body: requestBody(inputs, { order, rule, plan, source: inputs.source }) })
+    await call("/api/report", {
+      method: "POST",
+      body: requestBody(inputs, { order, rule: ruleOf(rule), plan, source: inputs.source }),
+    })
   ).text();
+
+/** What a plan calls what made an order: no rule did where only a link says so. @param {string} rule */
+const ruleOf = (rule) => (rule === FROM_LINK ? BY_HAND : rule);
 
 /** The orders of the rules that need no search, by name. @param {import("./state.js").PageInput} inputs
  * @returns {Promise<Object<string, number[]>>} */

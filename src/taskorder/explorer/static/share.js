@@ -1,6 +1,6 @@
 /** A state as a URL fragment, which browsers never send to a server: JSON, deflated, in URL-safe base 64. */
 
-import { BY_HAND, withInputs, rows, stateOf } from "./state.js";
+import { BY_HAND, FROM_LINK, withInputs, rows, stateOf } from "./state.js";
 
 /** @typedef {import("./state.js").State} State */
 
@@ -76,10 +76,9 @@ async function pack(state) {
  * The state in a fragment. A link may come from anyone, so the matrix goes through the same checks as a file and every
  * other part is looked at here.
  * @param {string} fragment @param {(json: string) => Promise<any>} readTable  checks a table on the server
- * @param {string[]} rules  those that there are
  * @returns {Promise<State>}
  */
-export async function fromFragment(fragment, readTable, rules) {
+export async function fromFragment(fragment, readTable) {
   let saved;
   try {
     const packed = new Blob([fromBase64(fragment.slice(PREFIX.length))]);
@@ -96,7 +95,6 @@ export async function fromFragment(fragment, readTable, rules) {
   const size = state.inputs.size;
   const isTask = (task) => Number.isInteger(task) && task >= 0 && task < size;
   const ifTask = (task) => (isTask(task) ? task : null);
-  const known = (rule) => (rules.includes(rule) ? rule : BY_HAND);
   const distinct = (tasks) => [...new Set(Array.isArray(tasks) ? tasks.filter(isTask) : [])];
   const weights = Array.isArray(saved.weights) && saved.weights.length === size ? saved.weights.map(Number) : null;
   const constrained = withInputs(state, {
@@ -111,11 +109,14 @@ export async function fromFragment(fragment, readTable, rules) {
   return {
     ...constrained,
     order: fits(saved.order) ? distinct(saved.order) : constrained.order,
-    rule: known(saved.rule),
-    held: fits(saved.held?.order) ? { order: distinct(saved.held.order), rule: known(saved.held.rule) } : null,
+    rule: told(saved.rule),
+    held: fits(saved.held?.order) ? { order: distinct(saved.held.order), rule: told(saved.held.rule) } : null,
     pair: distinct(saved.pair).length === 2 ? saved.pair : constrained.pair,
   };
 }
+
+/** What a link says made an order nobody has checked: a search here would say otherwise. @param {unknown} rule */
+const told = (rule) => (rule === BY_HAND ? BY_HAND : FROM_LINK);
 
 const text = (value) => String(value ?? "").slice(0, 200);
 

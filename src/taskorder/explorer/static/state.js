@@ -8,7 +8,7 @@
  * @typedef {Object} State
  * @property {PageInput} inputs
  * @property {number[]} order  the open tasks as they are learned
- * @property {string} rule  what made the order; "by-hand" for a person
+ * @property {string} rule  what made the order; "by-hand" for a person, "from-link" where only a link tells
  * @property {{order: number[], rule: string} | null} held  the order to compare with
  * @property {[number, number]} pair  the two tasks of "what if"
  */
@@ -16,6 +16,7 @@
 const MOST_STEPS = 500;
 
 export const BY_HAND = "by-hand";
+export const FROM_LINK = "from-link";
 
 /** The paper's theory, at retention 1, needs a similarity. @param {{kind: string}} table @returns {number} */
 export const mostRetention = ({ kind }) => (kind === "transfer" ? 0.99 : 1);

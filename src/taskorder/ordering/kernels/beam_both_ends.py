@@ -10,9 +10,9 @@ from taskorder.ordering.kernels.steps import fix_last, learn_first, new_states
 
 
 @njit(error_model="numpy")
-def beam_both_ends(e0, r0, h0, C0, G0, precedes, width, side, best, best_order):
+def beam_both_ends(e0, r0, h0, C0, G0, precedes, width, side, best, best_order, late):
     """Keep the `width` partial orders of smallest bound at every size; returns the best error (and its order) if it is
-    below `best`.
+    below `best`, and `best` once late[0] is true.
 
     Each partial order grows at whichever end leaves it fewer children below `best`.
     """
@@ -34,6 +34,8 @@ def beam_both_ends(e0, r0, h0, C0, G0, precedes, width, side, best, best_order):
             for j in range(m):
                 rise[0, j], rise[1, j] = 0.0, 0.0
             for row in range(k):
+                if late[0]:
+                    return best
                 steps = 30 if m == n else 2
                 value, lam[b, row] = row_bound(r, h, C, G, now + b, row, m, lam[b, row], steps, 0.01, NEVER, W)
                 bound += value

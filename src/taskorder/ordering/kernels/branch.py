@@ -66,6 +66,8 @@ class Effort(NamedTuple):
     """But only where it is at most so many tasks deep: what is left open there is worth a new start."""
     enough: int
     """After so many nodes in all no start is begun."""
+    late: np.ndarray
+    """(1,) bool, true once the time is over: then all the rest is left open."""
 
 
 @njit(error_model="numpy")
@@ -192,7 +194,7 @@ def branch(whole, starts, floors, best, best_order, relative, absolute, lam0, ef
             continue
         if num_left + n * n > len(left):
             left, bounds = more_room(left, bounds, 2 * num_left + n * n)
-        if seen >= effort.enough:
+        if seen >= effort.enough or effort.late[0]:
             for i in range(n + 2):
                 left[num_left, i] = starts[q, i]
             bounds[num_left] = floors[q]
@@ -245,7 +247,8 @@ def branch(whole, starts, floors, best, best_order, relative, absolute, lam0, ef
                         node, task, depth, m, low, goal, rise, before, after, symmetry, together, order, moved
                     )
             elif node.turn < node.count and node.price[node.turn] < goal:
-                if seen >= stop and (depth <= top + effort.shallow or seen >= stop + 3 * effort.limit):
+                enough = seen >= stop and (depth <= top + effort.shallow or seen >= stop + 3 * effort.limit)
+                if enough or effort.late[0]:
                     break
                 j = node.child[node.turn]
                 nodes[depth + 1].floor = node.price[node.turn]
