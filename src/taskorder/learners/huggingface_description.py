@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import inspect
+import json
 import zlib
 from typing import Any
+
+LAST_BATCH = ("truncation", "padding")
 
 
 def model_text(module: Any, processor: Any, lora: Any) -> str:
@@ -13,7 +16,7 @@ def model_text(module: Any, processor: Any, lora: Any) -> str:
     import transformers
 
     weights = [zlib.crc32(_memory(weight)) for weight in module.parameters()]
-    words = getattr(getattr(processor, "backend_tokenizer", None), "to_str", lambda: source_text(processor))()
+    words = processor_text(processor)
     settings = {} if lora is None else lora.to_dict()
     # the words of a set come in another order in every process
     plain = {key: sorted(value) if isinstance(value, set) else value for key, value in settings.items()}
@@ -22,6 +25,18 @@ def model_text(module: Any, processor: Any, lora: Any) -> str:
         f"transformers {transformers.__version__} {type(module).__name__} "
         f"{hashlib.sha256(repr((weights, words)).encode()).hexdigest()} {type(processor).__name__} lora={adapter}"
     )
+
+
+def processor_text(processor: Any) -> str:
+    """What a tokenizer does with a text or a conversation; of another processor, what it says of itself.
+
+    A tokenizer of the package tokenizers also says how its last batch was cut and filled up, which is no setting.
+    """
+    backend = getattr(processor, "backend_tokenizer", None)
+    if not hasattr(backend, "to_str"):
+        return source_text(processor)
+    settings = {name: value for name, value in json.loads(backend.to_str()).items() if name not in LAST_BATCH}
+    return repr((settings, processor.eos_token, getattr(processor, "chat_template", None)))
 
 
 def source_text(thing: Any) -> str:

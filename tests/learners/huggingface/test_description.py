@@ -1,0 +1,61 @@
+"""Equal learners say the same of themselves, before and after they have learned, so that a store knows their fits."""
+
+import copy
+import json
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("transformers")
+
+from taskorder import plan
+from taskorder.learners import FineTuning, HuggingFaceLearner
+
+pytestmark = pytest.mark.filterwarnings("default")
+RECIPE = FineTuning(epochs=1, batch_size=8, learning_rate=5e-3)
+
+
+@pytest.fixture
+def unused(tokenizer):
+    """A tokenizer that nobody has used."""
+    fresh = copy.deepcopy(tokenizer)
+    fresh.backend_tokenizer.no_padding()
+    fresh.backend_tokenizer.no_truncation()
+    return fresh
+
+
+def test_a_tokenizer_that_was_used_is_described_as_before(bert, unused, reviews):
+    learner = HuggingFaceLearner(bert, unused, RECIPE, max_length=12)
+    before, state = learner.describe(), json.loads(unused.backend_tokenizer.to_str())
+    learner.loss(learner.fit(learner.make(0), reviews[0]), reviews[1])
+    assert json.loads(unused.backend_tokenizer.to_str()) != state  # it says how the last batch was filled up
+    assert learner.describe() == before
+    assert HuggingFaceLearner(bert, unused, RECIPE, max_length=12).describe() == before
+
+
+@pytest.mark.parametrize("kind", ["full", "adapter", "merged"])
+def test_training_does_not_change_what_a_learner_says(bert, tokenizer, reviews, adapter, kind):
+    options = {} if kind == "full" else {"lora": adapter, "merge": kind == "merged"}
+    learner = HuggingFaceLearner(bert, tokenizer, RECIPE, **options)
+    before = learner.describe()
+    model = learner.fit(learner.fit(learner.make(1), reviews[0]), reviews[1])
+    learner.score_many([model], reviews)
+    assert learner.describe() == before
+
+
+def test_what_changes_results_changes_the_description(bert, unused):
+    said = [HuggingFaceLearner(bert, unused, RECIPE).describe()]
+    for change in ("chat_template", "eos_token"):
+        other = copy.deepcopy(unused)
+        setattr(other, change, "good")
+        said.append(HuggingFaceLearner(bert, other, RECIPE).describe())
+    assert len(set(said)) == 3
+
+
+def test_a_second_call_learns_nothing_again(tmp_path, bert, unused, reviews):
+    learner, fits = HuggingFaceLearner(bert, unused, RECIPE), []
+    options = {"pilot": 1.0, "seeds": 1, "draws": 0, "store": tmp_path / "fits.sqlite"}
+    first = plan(reviews, learner, **options)
+    second = plan(reviews, learner, **options, report=lambda done, total: fits.append(done))
+    assert fits == []
+    assert second.named_order == first.named_order
