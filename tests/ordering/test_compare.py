@@ -110,6 +110,7 @@ def test_rules_that_were_cut_short_are_named_and_no_others():
 
 def test_searches_at_other_retentions_that_were_cut_short_are_told(monkeypatch):
     """They change with the machine, so the comparison says that they may."""
+
     def told(comparison):
         return [note for note in comparison.notes if note.startswith("out of time for ")]
 

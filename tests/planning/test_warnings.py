@@ -6,6 +6,7 @@ import pytest
 from taskorder.learners import Replay, SklearnLearner
 from taskorder.planning import warnings
 from taskorder.planning.estimate import TransferLosses
+from taskorder.planning.pair_orders import PairOrders
 from taskorder.planning.plan import plan
 from taskorder.planning.warnings import cautions
 from taskorder.task import Task, align
@@ -37,6 +38,7 @@ def test_nothing_to_say_about_tasks_that_fit_the_theory():
 TRIGGERS = {
     "small pilot": lambda: (tasks(counts=(30, 29, 30)), table()),
     "not converged": lambda: (tasks(), table(own=0.7)),
+    "pairs alike": lambda: (tasks(), table(), "", (), False, None, PairOrders(0.2, 0.013, 0.001, 10)),
     "replay of the pilot": lambda: (tasks(), table(), "", tasks((500, 500, 500)), False, Replay(20)),
     "negative similarity": lambda: (tasks(), table([[1, 0.6, -0.2], [0.6, 1, 0.3], [-0.2, 0.3, 1]])),
     "uniform similarity": lambda: (tasks(), table(0.5 + 0.5 * np.eye(3))),
@@ -69,6 +71,8 @@ def test_a_verdict_that_order_matters_is_not_contradicted():
         ("negative similarity", lambda: (tasks(), table([[1, 0.6, -0.02], [0.6, 1, 0.3], [-0.02, 0.3, 1]]))),
         ("uniform similarity", lambda: (tasks(), table(0.5 + 0.5 * np.eye(3) + 0.1 * (SIMILARITY == 0.6)))),
         ("different loss scales", lambda: (tasks(), table(scale=(1, 1, 2)))),
+        ("pairs alike", lambda: (tasks(), table(), "", (), False, None, PairOrders(0.6, 0.013, 0.001, 10))),
+        ("pairs alike", lambda: (tasks(), table(), "", (), False, None, PairOrders(0.0, 0.001, 0.0, 10))),
     ],
 )
 def test_what_stays_below_the_limit_is_no_warning(kind, arguments):

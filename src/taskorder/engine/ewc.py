@@ -20,7 +20,7 @@ from taskorder.engine.nets import Net, Params
 from taskorder.strategies import EWC
 
 if TYPE_CHECKING:
-    from taskorder.engine.train import Pool
+    from taskorder.engine.train import Batch, Pool
 
 SQUARED_EXAMPLES = 1000
 """Examples of a task whose gradients are squared: more add time, not precision."""
@@ -47,14 +47,13 @@ def consolidated(
 
     def squares(params: Params, task: Array, own: Array, numbers: Array, count: Array) -> Params:
         """Sums over a few examples of one network."""
-        allowed = None if pool.allowed is None else pool.allowed[task, None]
 
-        def likelihood(params: Params, x: Array, y: Array) -> Array:
-            outputs = net.apply(params, net.loss.read(x[None]))
-            return net.loss.likelihood * net.loss.losses(outputs, x[None], y[None], allowed)[0]
+        def likelihood(params: Params, one: Batch) -> Array:
+            outputs = net.apply(params, net.loss.read(one.inputs))
+            return net.loss.likelihood * net.loss.losses(outputs, one.inputs, one.labels, one.allowed)[0]
 
-        x, y = pool.inputs[pool.rows[task, own]], pool.labels[task, own]
-        gradients = [jax.grad(likelihood)(params, x[k], y[k]) for k in range(size)]
+        ones = [pool.batch(task * pool.rows.shape[1] + own[k : k + 1]) for k in range(size)]
+        gradients = [jax.grad(likelihood)(params, one) for one in ones]
         counted = (numbers < count).astype(jnp.float32)
         return jax.tree.map(lambda *each: sum(c * g * g for c, g in zip(counted, each, strict=True)), *gradients)
 

@@ -19,7 +19,7 @@ from taskorder.strategies import Replay
 
 
 class OrderBatches:
-    """The examples of each step of the tasks of a curriculum, as `train.batch_of` reads them."""
+    """The examples of each step of the tasks of a curriculum, as `Pool.batch` reads them."""
 
     def __init__(self, train: Pool, curriculum: Curriculum, recipe: Recipe, lookback: Lookback | None) -> None:
         tasks = jnp.asarray(curriculum.tasks)

@@ -6,7 +6,7 @@ All of it follows from the prefix of an order; what does not, such as the matrix
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -28,10 +28,20 @@ class Past(NamedTuple):
     """Of N networks; None for what their strategy does not need."""
 
     kept: tuple[Array, Array] | None = None
-    """(N, M) examples that replay has kept, as `train.batch_of` reads them, and (N,) how many they are: what follows in
-    a row is not used."""
+    """(N, M) examples that replay has kept, as `Pool.batch` reads them, and (N,) how many they are: what follows in a
+    row is not used."""
     heads: Array | None = None
     """(N, H, outputs) which outputs each old head has."""
+
+    @classmethod
+    def of_examples(cls, kept: Sequence[Ints], most: int) -> Past:
+        """That of networks for which replay has kept these examples, at most so many."""
+        return cls(kept=(_padded(kept, most, np.int32), jnp.asarray(np.array(list(map(len, kept)), np.int32))))
+
+    @classmethod
+    def of_heads(cls, heads: Sequence[Sequence[NDArray[np.bool_]]], most: int) -> Past:
+        """That of networks with these old heads, at most so many."""
+        return cls(heads=_padded(heads, most, bool))
 
     def take(self, rows: Array) -> Past:
         """That of the networks at `rows`."""
@@ -58,21 +68,21 @@ class Lookback:
     def of(self, learned: Sequence[tuple[Sequence[int], int, Prefix]]) -> Past:
         """The past of networks, each with the tasks of its set, its seed and what it has learned."""
         if self._keeper is not None:
-            examples = [self.kept(*each) for each in learned]
-            table = np.zeros((len(learned), self._most), np.int32)
-            for row, own in enumerate(examples):
-                table[row, : len(own)] = own
-            return Past((jnp.asarray(table), jnp.asarray(np.array([len(own) for own in examples], np.int32))))
+            return Past.of_examples([self.kept(*each) for each in learned], self._most)
         if isinstance(self._strategy, Distill):
-            heads = np.zeros((len(learned), self._num_heads, self._used.shape[1]), bool)
-            for row, (tasks, _, prefix) in enumerate(learned):
-                old = [tasks[position] for position in dict.fromkeys(prefix)]
-                if self._allowed is None:
-                    heads[row, 0] = self._used[old].any(axis=0)
-                else:
-                    heads[row, : len(old)] = self._allowed[old]
-            return Past(heads=jnp.asarray(heads))
+            old = [[tasks[position] for position in dict.fromkeys(prefix)] for tasks, _, prefix in learned]
+            allowed = self._allowed
+            heads = [[self._used[own].any(axis=0)] if allowed is None else list(allowed[own]) for own in old]
+            return Past.of_heads(heads, self._num_heads)
         return Past()
+
+
+def _padded(rows: Sequence[Any], most: int, kind: type) -> Array:
+    """(N, most, ...) rows of different lengths, with zeros behind; the first one has an entry."""
+    table = np.zeros((len(rows), most, *np.shape(rows[0])[1:]), kind)
+    for place, own in zip(table, rows, strict=True):
+        place[: len(own)] = own
+    return jnp.asarray(table)
 
 
 def first_memory(strategy: Strategy | None, params: Params) -> Params:

@@ -30,7 +30,7 @@ MOST_KEPT = 2**16
 
 
 class Keeper:
-    """Which examples of the tasks of a pool are kept, as numbers that `train.batch_of` reads."""
+    """Which examples of the tasks of a pool are kept, as numbers that `Pool.batch` reads."""
 
     def __init__(self, settings: Replay, pool: Pool) -> None:
         self._settings, self._length = settings, pool.rows.shape[1]

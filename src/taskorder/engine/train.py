@@ -73,20 +73,30 @@ class Recipe:
 
 
 class Pool(NamedTuple):
-    """The examples of T tasks, on the device."""
+    """The examples of T tasks, on the device.
+
+    An example is numbered by its row in the arrays of two axes times n plus its place there. Rows that follow those of
+    the tasks hold examples that no task has, for what was kept elsewhere.
+    """
 
     inputs: Array
     """(M, ...) uint8, int32 or float32, shared by all tasks."""
     rows: Array
-    """(T, n) int32 places in `inputs`; beyond a task's own examples they repeat its first."""
+    """(T or more, n) int32 places in `inputs`; beyond a task's own examples they repeat its first."""
     labels: Array
-    """(T, n) int32 targets; float32 where labels are numbers."""
+    """(T or more, n) int32 targets; float32 where labels are numbers."""
     counts: Array
     """(T,) int32 examples of each task."""
     allowed: Array | None = None
-    """(T, outputs) which outputs compete in each task; None for all of them."""
+    """(T, outputs) which outputs compete in each task, or (H, outputs) in each head; None for all of them."""
     own: Array | None = None
-    """(T, n) the row of `allowed` of each example, where the examples of several tasks are mixed."""
+    """(T or more, n) the row of `allowed` of each example, where it is not that of its task."""
+
+    def batch(self, examples: Array) -> Batch:
+        """That of so many (..., batch) numbered examples."""
+        rows, labels = (part.reshape(-1)[examples] for part in (self.rows, self.labels))
+        heads = examples // self.rows.shape[1] if self.own is None else self.own.reshape(-1)[examples]
+        return Batch(self.inputs[rows], labels, None if self.allowed is None else self.allowed[heads])
 
 
 class Batch(NamedTuple):
@@ -100,13 +110,6 @@ class Batch(NamedTuple):
     """(N, batch or 1, outputs) which outputs compete; None for all of them."""
     weights: Array | None = None
     """(N, batch) how much each example counts; None for all alike."""
-
-
-def batch_of(pool: Pool, examples: Array) -> Batch:
-    """The batch of (N, batch) examples, each numbered by its task times the length of the pool plus its place there."""
-    rows, labels = (part.reshape(-1)[examples] for part in (pool.rows, pool.labels))
-    allowed = None if pool.allowed is None else pool.allowed[examples // pool.rows.shape[1]]
-    return Batch(pool.inputs[rows], labels, allowed)
 
 
 def start(net: Net, keys: Array) -> State:
@@ -206,7 +209,7 @@ def _train(
     if recipe.reset:
         mean, square, steps = jax.tree.map(jnp.zeros_like, (state.mean, state.square, state.steps))
         state = State(state.params, mean, square, steps, state.memory)
-    anchor = state.params if isinstance(recipe.strategy, EWC | Distill) else None
+    anchor = state.params if past is not None and isinstance(recipe.strategy, EWC | Distill) else None
     heads = None if past is None else past.heads
 
     def run_epoch(epoch: Array, state: State) -> State:
@@ -226,7 +229,7 @@ def _train(
                 batch = batch._replace(allowed=pool.allowed[own[number][streams]])
             if past is not None and past.kept is not None:
                 old = jnp.take_along_axis(kept, kept_places(drawn[number][streams], counts), axis=1)
-                batch = merged(batch, batch_of(pool, old))
+                batch = merged(batch, pool.batch(old))
             return train_step(net, recipe, state, batch, anchor, heads)
 
         return lax.fori_loop(0, num_steps, step, state)
@@ -261,7 +264,8 @@ def train_step(
 ) -> State:
     """One step of all networks, by the step that the net brings where that means the same.
 
-    anchor: the parameters when the task began, for strategies that ask for them. heads: see `past.Past`.
+    anchor: the parameters when the task began, for strategies that ask for them; None where nothing came before it.
+    heads: see `past.Past`.
     """
     own = net.step if recipe.strategy is None or isinstance(recipe.strategy, Replay) else None
     if own and net.loss == CrossEntropy() and batch.allowed is None and batch.weights is None:
@@ -285,7 +289,7 @@ def gradient_step(
         return mean
 
     gradient = jax.vmap(jax.grad(loss))(state.params, batch, anchor, heads)
-    if isinstance(strategy, EWC):
+    if isinstance(strategy, EWC) and anchor is not None:
         gradient = ewc.pulled_back(strategy, gradient, state.params, anchor, state.memory)
     elif isinstance(strategy, L2Init):
         gradient = l2init.pulled_to_first(strategy, gradient, state.params, state.memory)

@@ -21,7 +21,7 @@ from taskorder.checks import Ints
 from taskorder.engine.nets import Net, Params
 from taskorder.engine.order_batches import OrderBatches
 from taskorder.engine.past import Lookback, first_memory
-from taskorder.engine.train import Pool, Recipe, State, batch_of, remembered, start, train_step
+from taskorder.engine.train import Pool, Recipe, State, remembered, start, train_step
 from taskorder.engine.tree import (
     Branch,
     Curriculum,
@@ -187,7 +187,7 @@ def _steps(
 
     def step(number: Array, state: State) -> State:
         chosen = examples[:, number]
-        batch = batch_of(pool, jnp.maximum(chosen, 0) if weigh else chosen)
+        batch = pool.batch(jnp.maximum(chosen, 0) if weigh else chosen)
         if weigh:
             batch = batch._replace(weights=(chosen >= 0).astype(jnp.float32))
         return train_step(net, recipe, state, batch, anchor, heads)

@@ -5,7 +5,8 @@ Let f be what the law predicts of an order in the real run and v what will be tr
     v = r f + e,   e ~ N(0, u^2 + r b^2)
 
 b   the noise of the pilot: the standard deviation of f over bootstrap draws of its examples and seeds
-r   the share of the variance of f between orders that is no such noise, max(0, 1 - b^2 / var f)
+r   the share of the variance of f between orders that is no such noise, max(0, 1 - b^2 / var f), and of that what
+    pairs of tasks do not refute (planning/pair_orders.py)
 u   what no pilot shows: the law is not exact, more data teach other things, and every full run gives other results.
     For the knowledge of one task this is `UNSEEN_TASK` times the standard deviation s of the transfer table off its
     diagonal, for the mean over P tasks of equal weight `UNSEEN` s / sqrt(P)
@@ -30,6 +31,7 @@ from taskorder.constraints import Constraints
 from taskorder.planning.choice import Order, compared_orders
 from taskorder.planning.fitted_law import FittedLaw, Pilot, fitted_law
 from taskorder.planning.measurements import Part
+from taskorder.planning.pair_orders import pair_orders
 from taskorder.records import Confidence, Prediction
 
 MATTERS, NOISY, FINE = "order matters", "too noisy to say", "any order is fine"
@@ -75,7 +77,8 @@ def confidence(
     # what the prediction is worth, and what may come true of it
     predictions = law.outcome(compared)
     own, spread, noise = float(law.outcome(np.array([chosen]))[0]), float(predictions.std()), _noise(pilot, rated)
-    share = max(0.0, 1 - noise**2 / spread**2) if spread > 0 else 0.0
+    in_pairs = pair_orders(pilot, law).share
+    share = in_pairs * max(0.0, 1 - noise**2 / spread**2) if spread > 0 else 0.0
     unsure = math.hypot(unseen(law), math.sqrt(share) * noise)
     likely = _beats(share * (own - predictions), math.sqrt(2) * unsure)
     gain = share * (own - float(predictions.mean()))
@@ -86,8 +89,10 @@ def confidence(
     ranked = [row for row in np.argsort(ahead.mean(axis=0), kind="stable") if ahead[:, row].mean() <= reach[row]]
     known = pilot.measured.num_seeds > 1 or pilot.measured.counts is not None
     return Confidence(
-        # noise must not pass for tasks that are all alike
-        verdict=verdict(likely, gain, math.hypot(spread, noise), known=known),
+        # noise must not pass for tasks that are all alike, nor a pilot's first steps for the whole run
+        verdict=verdict(
+            likely, gain, math.hypot(in_pairs * spread if pilot.carried == 1 else spread, noise), known=known
+        ),
         beats_random=likely,
         gain=gain,
         gain_low=gain - SIGMAS_OF_90_PERCENT * unsure,

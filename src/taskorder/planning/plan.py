@@ -44,6 +44,7 @@ from taskorder.planning.fitted_law import FittedLaw, fitted_law
 from taskorder.planning.measurements import Measurements, Part
 from taskorder.planning.measuring import known_now
 from taskorder.planning.mix import Compared, compared_with_mix, mixable, seeds_in_time, shared_budget
+from taskorder.planning.pair_orders import pair_orders
 from taskorder.planning.pilot import checked_size, label_notes
 from taskorder.planning.tried import Tried, tried
 from taskorder.planning.warnings import ENOUGH, cautions
@@ -311,6 +312,7 @@ def run_pilot(
         warnings=cautions(
             found.sample, found.transfer, sure.verdict if sure else "", aligned,
             heads=law.effects is not None, strategy=getattr(learner, "strategy", None),
+            in_pairs=pair_orders(found.pilot, law),
         ),
         alternatives=_alternatives(law, found.transfer.similarity(), constraints),
         seconds=time.perf_counter() - clock,

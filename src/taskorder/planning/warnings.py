@@ -9,6 +9,7 @@ import numpy as np
 
 from taskorder.checks import Floats
 from taskorder.planning.estimate import TransferLosses
+from taskorder.planning.pair_orders import PairOrders
 from taskorder.records import Caution
 from taskorder.strategies import Replay
 from taskorder.task import Task
@@ -25,6 +26,10 @@ KEPT_MUCH = 0.5
 """Share of a pilot that replay keeps, from which the pilot is no picture of the real run."""
 LEARNED_LEAST = 0.5
 """Share of the loss with shuffled labels that is left on a task that was just learned; above it, little was learned."""
+CONFIRMED_LEAST = 0.5
+"""Share of what the law predicts of the two orders of a pair, below which pairs refute it."""
+DIFFERENCE_LEAST = 0.005
+"""Half a point of knowledge between the two orders of a pair: a smaller one is not worth a word."""
 
 
 def cautions(
@@ -34,11 +39,12 @@ def cautions(
     whole: Sequence[Task] = (),
     heads: bool = False,
     strategy: object = None,
+    in_pairs: PairOrders | None = None,
 ) -> tuple[Caution, ...]:
     """All that applies.
 
     tasks: those of the pilot sample. verdict: what the plan says. whole: the tasks that the sample is from. heads:
-    whether each has a head of its own. strategy: of the learner.
+    whether each has a head of its own. strategy: of the learner. in_pairs: what became of predictions in pairs.
     """
     if heads:  # of another task's head a network knows nothing, and no similarity can be read from that
         alone = (small_pilot(tasks, verdict, whole), not_converged(table), all_kept(tasks, strategy, whole))
@@ -46,6 +52,7 @@ def cautions(
     checks: tuple[Callable[[], Caution | None], ...] = (
         lambda: small_pilot(tasks, verdict, whole),
         lambda: not_converged(table),
+        lambda: pairs_alike(in_pairs),
         lambda: all_kept(tasks, strategy, whole),
         lambda: negative(table, classes=bool(tasks[0].classes)),
         lambda: uniform(table, verdict),
@@ -85,6 +92,18 @@ def not_converged(table: TransferLosses) -> Caution | None:
         "not converged",
         f"the learner has not learned task {table.names[worst]!r} alone: {100 * own[worst]:.0f} % of the loss of "
         "guessing is left. Train longer (more epochs or a larger learning rate), or take a larger pilot.",
+    )
+
+
+def pairs_alike(in_pairs: PairOrders | None) -> Caution | None:
+    """Which of two tasks came first made less of a difference than predicted."""
+    if in_pairs is None or in_pairs.share >= CONFIRMED_LEAST or in_pairs.predicted < DIFFERENCE_LEAST:
+        return None
+    return Caution(
+        "pairs alike",
+        f"{in_pairs.num_pairs} pairs of tasks ended nearly alike in both orders: {100 * in_pairs.measured:.2g} points "
+        f"of knowledge apart, where {100 * in_pairs.predicted:.2g} were predicted. At most {100 * in_pairs.share:.0f} "
+        "% of the predicted gain counts. Train longer, or take a larger pilot, if the real run does.",
     )
 
 
