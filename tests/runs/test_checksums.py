@@ -45,6 +45,18 @@ def change(path, statement, values=(), *, seal=""):
     db.close()
 
 
+@pytest.mark.parametrize("value", ["0" * 64, b"no text", 5], ids=["another", "bytes", "number"])
+def test_a_run_that_lost_its_digest_is_not_missing(path, value):
+    """It would be trained again, and only who reads all of the store would hear of it."""
+    change(path, "update results set digest = ? where digest = ?", (value, SPECS[2].digest))
+    for ask in (lambda store: store.missing(SPECS[:3]), lambda store: store.get(SPECS), Store.entries):
+        with Store(path, create=False) as store, pytest.raises(DamagedStore, match="a row is not what was written"):
+            ask(store)
+    with Store(path, create=False) as store:  # nothing is missing: nobody need read all
+        assert store.missing(SPECS[:2]) == []
+        assert store.get(SPECS[:1]) == [{"y": [0] * 800}]
+
+
 EACH_CELL = [
     (table, column) for table, columns in CHECKED.items() for column in (*columns, "checksum") if column != "digest"
 ]

@@ -39,7 +39,7 @@ class Past(NamedTuple):
         return cls(kept=(_padded(kept, most, np.int32), jnp.asarray(np.array(list(map(len, kept)), np.int32))))
 
     @classmethod
-    def of_heads(cls, heads: Sequence[Sequence[NDArray[np.bool_]]], most: int) -> Past:
+    def of_heads(cls, heads: Sequence[Sequence[Any]], most: int) -> Past:
         """That of networks with these old heads, at most so many."""
         return cls(heads=_padded(heads, most, bool))
 

@@ -33,7 +33,7 @@ def processor_text(processor: Any) -> str:
     A tokenizer of the package tokenizers also says how its last batch was cut and filled up, which is no setting.
     """
     backend = getattr(processor, "backend_tokenizer", None)
-    if not hasattr(backend, "to_str"):
+    if backend is None or not hasattr(backend, "to_str"):
         return source_text(processor)
     settings = {name: value for name, value in json.loads(backend.to_str()).items() if name not in LAST_BATCH}
     return repr((settings, processor.eos_token, getattr(processor, "chat_template", None)))

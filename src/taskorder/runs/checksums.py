@@ -68,6 +68,10 @@ def intact(table: str) -> str:
     return f"({types} = '{wanted}' and is_intact(cast(checksum as blob), {_cells(table)}))"
 
 
+NAMED = "(typeof(digest) = 'text' and fits(cast(digest as blob), cast(kind as blob), cast(params as blob)))"
+"""Whether a row has the digest of its kind and parameters, as an expression that is 1 or 0."""
+
+
 def _cells(table: str) -> str:
     """Cells as SQL hands them to Python: a damaged text need not be text, and a number as text loses digits."""
     return ", ".join(column if column == REAL else f"cast({column} as blob)" for column in CHECKED[table])
@@ -77,6 +81,7 @@ def add_functions(db: sqlite3.Connection) -> None:
     """Let the expressions above be used in a database."""
     db.create_function("checksum_of", -1, lambda *cells: checksum(cells), deterministic=True)
     db.create_function("is_intact", -1, _is_intact, deterministic=True)
+    db.create_function("fits", 3, fits, deterministic=True)
 
 
 def _is_intact(found: bytes, digest: bytes, kind: bytes, params: bytes, *more: Cell) -> bool:

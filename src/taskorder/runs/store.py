@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from taskorder._version import __version__
 from taskorder.parsing import json_values
-from taskorder.runs.checksums import CHECKED, Cell, checksum, checksum_so_far, fits, intact
+from taskorder.runs.checksums import CHECKED, NAMED, Cell, checksum, checksum_so_far, fits, intact
 from taskorder.runs.specs import RunSpec
 from taskorder.runs.store_file import StoreError, StoreFile
 
@@ -85,6 +85,9 @@ class Store(StoreFile):
     ...     store.get(specs)
     [{'y': 4}, None]
     """
+
+    _named = False
+    """Whether every row was seen to have its digest."""
 
     def put(
         self,
@@ -177,15 +180,29 @@ class Store(StoreFile):
     def result(self, digest: str) -> dict[str, Any] | None:
         """The result of the spec with that digest, None where it is missing."""
         rows = self._read(f"select kind, params, result, {intact('results')} from results where digest = ?", digest)
-        if rows and not rows[0][-1]:
+        if not rows:
+            self._refuse_lost()
+            return None
+        if not rows[0][-1]:
             raise self._damaged_row(digest, *rows[0][:2])
-        return self._parsed(rows[0][2]) if rows else None
+        result: dict[str, Any] = self._parsed(rows[0][2])
+        return result
 
     def missing(self, specs: Iterable[RunSpec]) -> list[RunSpec]:
         """The specs that have no result yet, in their order; a damaged one counts, and whoever reads it hears of it."""
         ask = "select 1 from results where digest = ?"
         with self._guard():
-            return [spec for spec in specs if self._db.execute(ask, (spec.digest,)).fetchone() is None]
+            missing = [spec for spec in specs if self._db.execute(ask, (spec.digest,)).fetchone() is None]
+        if missing:
+            self._refuse_lost()
+        return missing
+
+    def _refuse_lost(self) -> None:
+        """Refuse a store in which a run has lost its digest: it would seem to be missing. Once, for it reads all."""
+        if not self._named:
+            for row in self._read(f"select digest, kind, params from results where not {NAMED} limit 1"):
+                raise self._damaged_row(*row)
+            self._named = True
 
     def inputs(self, specs: Iterable[RunSpec]) -> set[str]:
         """Digests of the data that the results of `specs` were made from."""
@@ -200,7 +217,10 @@ class Store(StoreFile):
     def entry(self, digest: str) -> Entry | None:
         """What is known of the finished run with that digest, None where it is missing."""
         rows = self._read(f"select digest, {ENTRY} from results where digest = ?", digest)
-        return self._entry(rows[0]) if rows else None
+        if not rows:
+            self._refuse_lost()
+            return None
+        return self._entry(rows[0])
 
     def entries(self) -> list[Entry]:
         """All that is finished, without the results."""
