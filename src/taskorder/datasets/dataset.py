@@ -78,9 +78,9 @@ def held_out(labels: Ints, num_test: int | None = None, seed: int = 0) -> tuple[
     most = np.maximum(counts - 1, 0)
     num_test = min(num_test, int(most.sum()))
     taken = stratified_counts(counts, num_test, least=0, most=most)
-    shuffled = rng.permutation(len(labels))
-    grouped = shuffled[np.argsort(labels[shuffled], kind="stable")]
-    rank = np.arange(len(labels)) - np.repeat(np.cumsum(counts) - counts, counts)
+    by_class = rng.permutation(len(labels))
+    by_class = by_class[np.argsort(labels[by_class], kind="stable")]
+    ends = np.cumsum(counts) - counts + taken
     chosen = np.zeros(len(labels), dtype=bool)
-    chosen[grouped[rank < taken[labels[grouped]]]] = True
+    chosen[by_class[np.arange(len(labels)) < np.repeat(ends, counts)]] = True
     return np.flatnonzero(~chosen), np.flatnonzero(chosen)
