@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from taskorder.prefixes import PrefixTree
 from taskorder.runs.settings import JOINT, Config, sample_of
@@ -43,22 +43,38 @@ MORE_REPLAY: Mapping[str, Mapping[str, Any]] = {
 }
 MANY_TASKS: Mapping[str, Any] = {"num_tasks": 20, "num_sets": 4, "orders": "60", "num_seeds": 1}
 MANY_CELLS = (("shared", "plain"), ("shared", "replay20"), ("task", "plain"), ("class", "replay20"))
-TASK_IMAGES = {"fashion": 12_000, "cifar100": 1_000}
+MANY = "cifar100-20tasks"
+TASK_IMAGES = {"fashion": 12_000, "cifar100": 1_000, MANY: 1_000}
 """Training images of a task before a share is taken."""
 BYTES_A_NUMBER = 10
 """In a store, with its comma; six digits are kept."""
 
 
-def cells() -> Iterator[tuple[str, Config]]:
-    """Name and settings of each cell."""
+class AtlasCell(NamedTuple):
+    """A data set with a head and a strategy."""
+
+    data: str
+    head: str
+    way: str
+    """The strategy with its settings, in a word."""
+    config: Config
+
+    @property
+    def name(self) -> str:
+        """Of its store and its settings."""
+        return f"{self.data}-{self.head}-{self.way}"
+
+
+def cells() -> Iterator[AtlasCell]:
+    """All cells, the joint one last of each head."""
     for name, data in DATASETS.items():
         for head in HEADS:
             ways = {**STRATEGIES, **({} if head == "task" else MORE_REPLAY), JOINT: {"strategy": JOINT, "orders": "1"}}
             for way, settings in ways.items():
-                yield f"{name}-{head}-{way}", Config(**{**SHARED_SETTINGS, **data, "head": head, **settings})
+                yield AtlasCell(name, head, way, Config(**{**SHARED_SETTINGS, **data, "head": head, **settings}))
     for head, way in MANY_CELLS:  # forty classes, which only one of the data sets has
         settings = {**SHARED_SETTINGS, **DATASETS["cifar100"], **MANY_TASKS, "head": head, **STRATEGIES[way]}
-        yield f"cifar100-20tasks-{head}-{way}", Config(**settings)
+        yield AtlasCell(MANY, head, way, Config(**settings))
 
 
 def toml(config: Config) -> str:
@@ -78,9 +94,9 @@ def toml(config: Config) -> str:
     return "\n".join(lines)
 
 
-def network_steps(name: str, config: Config) -> int:
+def network_steps(cell: AtlasCell) -> int:
     """The steps of all networks of a cell; those of replay have twice the batch."""
-    images = TASK_IMAGES[name.partition("-")[0]]
+    config, images = cell.config, TASK_IMAGES[cell.data]
 
     def steps(share: float) -> int:
         return config.epochs * (int(images * share) // config.batch_size)
@@ -105,16 +121,16 @@ def main(words: list[str]) -> None:
     """Print the cells, or write their settings."""
     for folder in map(Path, words):
         folder.mkdir(parents=True, exist_ok=True)
-        for name, config in cells():
-            (folder / f"atlas-{name}.toml").write_text(toml(config) + "\n")
+        for cell in cells():
+            (folder / f"atlas-{cell.name}.toml").write_text(toml(cell.config) + "\n")
         print(f"wrote {sum(1 for _ in cells())} files to {folder}")
         return
     total_steps = total_bytes = 0
     print("cell                                  network-steps, millions  store, MB")
-    for name, config in cells():
-        steps, size = network_steps(name, config), store_bytes(config)
+    for cell in cells():
+        steps, size = network_steps(cell), store_bytes(cell.config)
         total_steps, total_bytes = total_steps + steps, total_bytes + size
-        print(f"{name:<36} {steps / 1e6:>25.1f} {size / 1e6:>10.2f}")
+        print(f"{cell.name:<36} {steps / 1e6:>25.1f} {size / 1e6:>10.2f}")
     print(f"{'all':<36} {total_steps / 1e6:>25.1f} {total_bytes / 1e6:>10.2f}")
 
 

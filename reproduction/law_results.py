@@ -18,6 +18,7 @@ from reproduction.image_results import PATHS, TYPICALITY, Sets, Truth, alike, or
 from taskorder.checks import Floats
 from taskorder.datasets.class_tasks import size_shares
 from taskorder.runs import settings
+from taskorder.strategies import BY_CLASS
 from taskorder.tables.knowledge import knowledge, shrunken_table, transfer_table
 from taskorder.theory.law import PLAIN_RETENTION
 from taskorder.theory.random_orders import knowledge_after
@@ -64,8 +65,9 @@ class Part:
 
     @property
     def num_classes(self) -> int:
-        """Of each task."""
-        return self.config.classes_per_task
+        """That compete when a task is tested: one over it is the accuracy of guessing."""
+        config = self.config
+        return config.classes_per_task * (config.num_tasks if config.head == BY_CLASS else 1)
 
     @property
     def enough(self) -> bool:
@@ -186,32 +188,39 @@ class Scored(NamedTuple):
         return float(middle @ accuracy), float(middle @ middle), float(accuracy.mean() - predicted.mean())
 
 
-def scored(part: Part, estimate: str = FULL) -> list[list[Scored]]:
-    """By task set, the scores of all rules from one estimate: one entry, or two that cross the seeds."""
-    return [[_scored(part, *pair, estimate) for pair in _directions(runs)] for runs in part.sets]
+def scored(part: Part, estimate: str = FULL, retention: Sequence[float] | None = None) -> list[list[Scored]]:
+    """By task set, the scores of all rules from one estimate: one entry, or two that cross the seeds.
+
+    retention: the law's, one for each task set; that of plain networks where it is not given.
+    """
+    kept = [PLAIN_RETENTION] * len(part.sets) if retention is None else retention
+    return [
+        [_scored(part, *pair, estimate, d) for pair in directions(runs)]
+        for runs, d in zip(part.sets, kept, strict=True)
+    ]
 
 
-def _directions(runs: tuple[Run, ...]) -> Iterator[tuple[Run, Run]]:
+def directions(runs: tuple[Run, ...]) -> Iterator[tuple[Run, Run]]:
     """Predictor and truth."""
     return iter([(runs[0], runs[0])] if len(runs) == 1 else [(runs[0], runs[1]), (runs[1], runs[0])])
 
 
-def _scored(part: Part, predictor: Run, run: Run, estimate: str) -> Scored:
+def _scored(part: Part, predictor: Run, run: Run, estimate: str, retention: float) -> Scored:
     truth = run.truth
     older = order_scores(replace(truth, tables=predictor.tables), estimate)
-    scores = law_scores(table_of(predictor, estimate, part), truth)
+    scores = law_scores(table_of(predictor, estimate, part), truth, retention)
     # The closed form is a sum of what is left of each task's loss.
     scores |= {TYPICAL: older[TYPICAL], PATH: older[PATH], CLOSED: 1 + older["optimal"] / len(truth.names)}
     if estimate in part.pilots:
-        scores[SHRUNKEN] = law_scores(shrunken_of(predictor, estimate, part), truth)[LAW]
+        scores[SHRUNKEN] = law_scores(shrunken_of(predictor, estimate, part), truth, retention)[LAW]
     if predictor is not run and truth.whole and predictor.truth.whole:
         scores[RUN] = np.array([predictor.truth.at(tuple(order)) for order in truth.orders.tolist()])
     return Scored(truth, scores, part.num_classes)
 
 
-def law_scores(S: Floats, truth: Truth) -> dict[str, Floats]:
+def law_scores(S: Floats, truth: Truth, retention: float = PLAIN_RETENTION) -> dict[str, Floats]:
     """(n,) scores of all orders from one transfer table: mean knowledge, minus the squares, and row sums."""
-    known = knowledge_after(S, truth.orders, np.full(len(S), PLAIN_RETENTION))
+    known = knowledge_after(S, truth.orders, np.full(len(S), retention))
     rows = S.mean(axis=1)
     return {
         LAW: known.mean(axis=1),

@@ -61,8 +61,8 @@ def step_moments(
 def _changes(result: Mapping[str, Any], num_classes: int, unit: str) -> dict[Prefix, tuple[Floats, Floats]]:
     """By prefix of two tasks or more, x and y of all tasks but its last."""
     rows, tables = tables_of(result)
-    known = _states(tables, num_classes, unit)
-    m = _states({kind: np.array(table) for kind, table in result["similarities"][FULL].items()}, num_classes, unit)
+    known = known_of(tables, num_classes, unit)
+    m = known_of({kind: np.array(table) for kind, table in result["similarities"][FULL].items()}, num_classes, unit)
     changes = {}
     for prefix, row in rows.items():
         if len(prefix) > 1:
@@ -73,7 +73,7 @@ def _changes(result: Mapping[str, Any], num_classes: int, unit: str) -> dict[Pre
     return changes
 
 
-def _states(tables: Mapping[str, Floats], num_classes: int, unit: str) -> Floats:
+def known_of(tables: Mapping[str, Floats], num_classes: int, unit: str = KNOWLEDGE) -> Floats:
     """(rows, P) what is known in each row: 1 is perfect, 0 is chance (`taskorder.tables.knowledge`, for any rows)."""
     guess = 1 / num_classes
     by_accuracy = (tables["accuracy"] - guess) / (1 - guess)

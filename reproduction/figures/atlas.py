@@ -7,7 +7,7 @@ any cell was looked at:
   seed's? Do replay (of 5, 20 and 100 examples a class), EWC and distillation (lwf), or a head for each task, make it
   matter less? Does it matter less where more is kept? Do tables of single tasks still say which orders are good, and
   is the score or the error the better objective where retention is above one half? What do a plan from a pilot and
-  each rule earn? How far is the best order from mixing all tasks (joint)? And what helps more, replay or the best order?
+  each rule earn? How far is the best order from mixing all tasks (joint)? What helps more, replay or the best order?
 - Truth: mean test accuracy of all tasks after the last one, in percent; with all classes in one softmax the whole of
   them compete. A gain is in points over the mean of all orders of the same task set and seed.
 - Spread: the standard deviation of the accuracy over the orders of a task set. What two seeds share of it is their
@@ -15,8 +15,8 @@ any cell was looked at:
 - Order matters where the order that is best with one seed earns more than `MATTERS` = 1 point with the other.
 - Retention: one number for a cell, from the states after prefixes (`reproduction/law_retention.py`).
 - Predictions are made from one seed and judged by the other, both ways round, and the two count half each:
-      law                   its score, the mean knowledge that it predicts, from tables of single tasks; the retention is
-                            that of the cell's other task sets
+      law                   its score, the mean knowledge that it predicts, from tables of single tasks; the retention
+                            is that of the cell's other task sets
       law, error            minus the sum of squares, the paper's objective, with the same table and retention
       last row sum, row-sums, periphery-to-core, max-path, closed form: from the same tables, as in `law`
       last pair             the mean knowledge after learning only the last two tasks, in their order
@@ -30,8 +30,177 @@ any cell was looked at:
   with retention above `RETAINED` = 0.5 and one head or all classes in one; means over these cells, within a task set.
   With a head for each task the tables say nothing of the other heads, so these cells do not answer it.
 - Comparisons of cells are within the task sets that they share: differences of what two seeds share of the spread, of
-  mean accuracies, and over all cells of a data set the rank correlation of retention and shared spread.
+  mean accuracies, and over all cells of a data set, if `MIN_CELLS` = 6 or more are there, the rank correlation of
+  retention and shared spread.
 - Intervals are 95 %, over task sets: Student's t with the standard error of the jackknife, which does not become too
   narrow with a few task sets as resampling does. Claims about fewer than `min_sets` = 3 task sets are not tested.
 - Twenty tasks have one seed and 60 random orders: no split into order and seed, and predictions from the same seed.
 """
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from reproduction import Figure, limits
+from reproduction.atlas import MANY, AtlasCell, cells
+from reproduction.atlas_results import ALL_PAIRS, LAST_PAIR, CellResult, mean_root, over_sets
+from reproduction.claims import Claim, FigureData
+from reproduction.figures.atlas_claims import DATA, HEADS, WAYS, cell_claims, comparisons, named, untested
+from reproduction.image_claims import Number
+from reproduction.image_panels import dots
+from reproduction.law_results import LAST_ROW, LAW, ROW_SORT, RUN, TYPICAL, part_of
+from taskorder.plots.records import Panel, Series
+from taskorder.runs.settings import JOINT
+from taskorder.runs.specs import RunSpec, RunSpecs
+
+EARNED = (RUN, ALL_PAIRS, LAST_PAIR, LAW, LAST_ROW, ROW_SORT, TYPICAL)
+"""Predictions that are drawn."""
+SPREAD = "standard deviation over orders, shared by seeds, points"
+
+
+@dataclass(frozen=True)
+class Config:
+    """Settings: the number of task sets of each cell of a data set, 0 to leave it out."""
+
+    fashion: int = 30
+    cifar100: int = 12
+    cifar100_20tasks: int = 4
+    min_sets: int = 3
+    """Claims about fewer task sets are not tested."""
+
+    def __post_init__(self) -> None:
+        limits.whole(self, 0, "fashion", "cifar100", "cifar100_20tasks")
+        limits.whole(self, 2, "min_sets")
+
+
+QUICK = Config(fashion=3, cifar100=0, cifar100_20tasks=0)
+
+
+def planned(config: Config) -> list[AtlasCell]:
+    """The cells with as many task sets as the settings say."""
+    counts = {data: getattr(config, data.replace("-", "_")) for data in DATA}
+    return [
+        cell._replace(config=replace(cell.config, num_sets=counts[cell.data])) for cell in cells() if counts[cell.data]
+    ]
+
+
+def specs(config: Config) -> list[RunSpec]:
+    """One run for each task set and seed of each cell."""
+    return [spec for cell in planned(config) for spec in RunSpecs(cell.config)]
+
+
+def figure(config: Config, results: Sequence[Mapping[str, Any] | None]) -> FigureData:
+    """Spread against retention, spread by cell, what orders earn, and mixing, of each data set that is there."""
+    left = iter(results)
+    by_data: dict[str, list[CellResult]] = {}
+    for cell in planned(config):
+        rows = list(itertools.islice(left, cell.config.num_sets * cell.config.num_seeds))
+        part = part_of(cell.name, named(cell), cell.config, rows, config.min_sets)
+        by_data.setdefault(cell.data, []).append(CellResult(cell, part))
+    claims: list[Claim] = []
+    drawn: list[Panel] = []
+    for data, results_of in by_data.items():
+        if not any(result.count for result in results_of):
+            claims.append(untested(f"Order matters by more than a point; {DATA[data]}", "no task set so far"))
+            continue
+        joint = {result.cell.head: result for result in results_of if result.cell.way == JOINT}
+        orders = [result for result in results_of if result.cell.way != JOINT]
+        claims += [claim for result in orders for claim in cell_claims(result, joint.get(result.cell.head))]
+        if data != MANY:
+            claims += comparisons(data, orders)
+        drawn += panels(DATA[data], [result for result in orders if result.drawn], joint)
+    return FigureData(
+        name="atlas",
+        title="When does order matter?",
+        panels=tuple(drawn),
+        claims=tuple(claims),
+        config=asdict(config),
+        columns=2,
+        notes=_notes(by_data),
+    )
+
+
+def panels(data: str, there: Sequence[CellResult], joint: Mapping[str, CellResult]) -> list[Panel]:
+    """The four panels of a data set; of cells with several seeds, where there are any."""
+    split = [result for result in there if result.part.crossed]
+    if not split:
+        return []
+    spread = {result.part.label: _spread(result) for result in split}
+    earned: dict[str, dict[str, Number]] = {rule: {} for rule in EARNED}
+    for result in split:
+        for rule in EARNED:
+            earned[rule][_short(result)] = over_sets(result.report.gain(rule))
+    return [
+        Panel(
+            f"{data}: what is kept, and what order is worth",
+            "retention",
+            SPREAD,
+            tuple(
+                _dots(HEADS[head], [(result.retention.value, *spread[result.part.label]) for result in some])
+                for head in HEADS
+                if (some := [result for result in split if result.cell.head == head])
+            ),
+        ),
+        dots(
+            f"{data}: by head and strategy",
+            SPREAD,
+            {
+                HEADS[head]: {
+                    WAYS[result.cell.way]: spread[result.part.label] for result in split if result.cell.head == head
+                }
+                for head in HEADS
+                if any(result.cell.head == head for result in split)
+            },
+            0.0,
+        ),
+        dots(f"{data}: what the chosen order earns", "points over the mean order", earned, 0.0),
+        dots(f"{data}: orders and mixing", "accuracy at the end, %", _levels(split, joint)),
+    ]
+
+
+def _spread(result: CellResult) -> Number:
+    value, low, high = over_sets(result.shared, mean_root)
+    return Number(value, max(0.0, low), high)
+
+
+def _short(result: CellResult) -> str:
+    """A label that fits under a column."""
+    return f"{result.cell.head}, {WAYS[result.cell.way]}"
+
+
+def _dots(label: str, found: Sequence[tuple[float, float, float, float]]) -> Series:
+    x, y, low, high = zip(*sorted(found), strict=True)
+    return Series(label, x, y, low, high, "", "intervals")
+
+
+def _levels(split: Sequence[CellResult], joint: Mapping[str, CellResult]) -> dict[str, dict[str, Number]]:
+    levels: dict[str, dict[str, Number]] = {"mean order": {}, "best of another run": {}, "all tasks mixed": {}}
+    for result in split:
+        levels["mean order"][_short(result)] = over_sets(result.accuracy)
+        levels["best of another run"][_short(result)] = over_sets(result.best)
+        mixed = joint.get(result.cell.head)
+        if mixed and mixed.drawn:
+            levels["all tasks mixed"][_short(result)] = over_sets(mixed.accuracy)
+    return levels
+
+
+def _notes(by_data: Mapping[str, Sequence[CellResult]]) -> tuple[str, ...]:
+    notes = []
+    for data, some in by_data.items():
+        there = [f"{result.part.label} {result.count}" for result in some if result.count]
+        missing = [result.part.label for result in some if not result.count]
+        sets = some[0].cell.config.num_sets
+        notes.append(f"{DATA[data]}, task sets of {sets} planned: {', '.join(there) or 'none so far'}.")
+        if there and missing:
+            notes.append(f"{DATA[data]}, cells that are not there yet: {', '.join(missing)}.")
+    return (
+        *notes,
+        "Intervals are 95 %, over task sets: Student's t with the error of the jackknife.",
+        "Fashion-MNIST is trained on a tenth of its images. A pilot of 10 % is all that a cell is trained on.",
+    )
+
+
+FIGURES = (Figure("atlas", Config(), QUICK, specs, None, figure),)
