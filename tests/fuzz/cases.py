@@ -71,6 +71,7 @@ RESULTS = [
     *of(
         "audit",
         ("seeds, in gzip", packed(b"order,seed,accuracy\n", lambda: (b"0>1,%d,0.5\n" % k for k in range(1_500_000)))),
+        ("one row, in gzip", packed(b"order,seed,accuracy\n", made.again(b"0>1,2,0.5\n" * 100_000, 1500))),
         ("line ends, in gzip", packed(b"order,seed,accuracy\n", made.again(b"\n" * MB, 1000))),
         ("an order and a seed a row", text("order,seed,accuracy\n", lines("o{0},{0},0.5\n", 50_000))),
         ("a method a row", text("method,order,seed,accuracy\n", lines("m{0},0>1,1,0.5\nm{0},1>0,1,0.5\n", 100_000))),

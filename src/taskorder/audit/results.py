@@ -36,7 +36,7 @@ from taskorder.audit.entries import (
     varying,
 )
 from taskorder.checks import MAX_TASKS, Floats, Ints, counted
-from taskorder.costs import most_memory
+from taskorder.costs import most_memory, most_seconds
 from taskorder.tables.input_files import refusal
 
 ResultRow = tuple[Location, Mapping[str, str]]
@@ -45,6 +45,8 @@ MOST_METHODS = 200
 """Every two of them are compared."""
 CELL_BYTES = 32
 """Memory that a cell of the table of all orders, seeds and tasks takes while results are read."""
+ROW_SECONDS = 1e-5
+"""What it takes to check an accuracy: equal rows take hardly any room in a packed file, and all the same time."""
 FINISHED = frozenset(("finished", "finish", "success", "succeeded", "complete", "completed", "done", "ok", ""))
 """States of runs that ended as they should, in lower case."""
 
@@ -171,7 +173,10 @@ class _Table:
                 run = (*run[:2], str(self.repeats[*run[:2], task]))
             self.rows.add(checked_row(cell, cells, layout, settings, location, label, (*run, task)))
             self.names[task] = cells.get("task_name") or task
-        if self.num_bytes is not None and self.rows.num_bytes > most_memory(self.num_bytes):
+        if self.num_bytes is not None and (
+            self.rows.num_bytes > most_memory(self.num_bytes)
+            or len(self.rows) * ROW_SECONDS > most_seconds(self.num_bytes)
+        ):
             fix = "Keep only the rows needed, with ", "where", ", or unpack it first if it is packed."
             raise refusal(label, "hold as many results as its size allows", f"{len(self.rows)} {at(location)}", *fix)
         for column, cell in cells.items():
