@@ -155,3 +155,21 @@ def test_random_visits_make_room_for_a_task_that_must_come_twice(options):
         order = solve(correlation(4, 0), "random", last=0, visits=5, seed=seed, **options, retention=1).order
         assert sorted(order) == [0, 0, 1, 2, 3]
         assert order[-1] == 0
+
+
+def test_what_a_further_visit_adds_is_said_in_the_unit_of_the_plan_and_not_without_a_search():
+    table = chain(4, 0.3)
+    weights = [0.3888586046479793, 1.2933269604627005, 1.7051850277932394, 1.003075935100697]
+    asked = {"retention": 0.13, "objective": "error", "kind": "similarity", "weights": weights, "first": 3}
+    plan = solve(table, visits=5, **asked)
+    (note,) = (note for note in plan.notes if "of the 5 visits are used" in note)
+    least = float(note.rpartition(" ")[2])
+    assert least == pytest.approx(1e-3 * max(weights), rel=1e-5)
+    twice = [0, 1, 2, 3, 3]  # a second visit of the first task, as a copy without weight
+    better = solve(table[np.ix_(twice, twice)], before=[(3, 4)], **{**asked, "weights": [*weights, 0.0]})
+    assert 1e-3 < plan.error - better.error < least
+    table = np.random.default_rng(0).uniform(0, 0.8, (10, 10))
+    np.fill_diagonal(table, 0.9)
+    late, plan = (solve(table, retention=0.5, visits=13, time_limit=limit) for limit in (1e-9, None))
+    assert len(plan.order) == 13  # every further visit adds more
+    assert "10 of the 13 visits are used: none that adds 0.001 was found in time" in late.notes[0]

@@ -21,7 +21,8 @@ from taskorder.ordering.local_moves import descended, insertion_values, position
 from taskorder.ordering.solver_input import SolverInput
 
 WORTH_A_VISIT = 1e-3
-"""What a further visit must add to the score, or take from the error: a visit costs a training."""
+"""What a further visit must add to the score, or take from the error where no task weighs more than 1: a visit costs a
+training."""
 MAX_SOLVED = 300
 """Most choices of extra visits that are tried one by one."""
 
@@ -40,8 +41,9 @@ def best_visits(inputs: SolverInput, goal: int, clock: Clock) -> tuple[Proof, In
     repeated = sorted({constraints.names[t] for t in tasks if (tasks == t).sum() > 1 or t in constraints.learned})
     note = f"visited again: {', '.join(repeated)}" if repeated else "no task is visited again"
     if len(tasks) < (constraints.visits or 0):
-        used = f"{len(tasks)} of the {constraints.visits} visits are used"
-        note += f"; {used}: a further one adds less than {WORTH_A_VISIT:g}"
+        used, least = f"{len(tasks)} of the {constraints.visits} visits are used", f"{WORTH_A_VISIT * inputs.unit:g}"
+        small = f"a further one adds less than {least}"
+        note += f"; {used}: {f'none that adds {least} was found in time' if clock.over() else small}"
     return proof, tasks, (note,)
 
 
