@@ -10,14 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
+from reproduction.finetuning_data import IMAGE_FEATURES, TEXT_FEATURES, TEXT_TASKS
 from taskorder.runs.settings import EXAMPLES_SUFFIX, JOINT, Config
 from taskorder.runs.specs import RunSpec, RunSpecs
 
 KIND = "torch.finetuning.1"
 ALONE = "alone"
 """The part of a run that is of no order: the untouched model, pilots, and a model that learns all tasks mixed."""
-FEATURES = "efficientnet-lite0-cifar100"
-"""The data set of frozen models: what EfficientNet-Lite0 sees in CIFAR-100."""
 TEXTS, IMAGES, LANGUAGE = "minilm", "efficientnet-lite0", "gemma-3-270m"
 FULL, LORA = "full", "lora"
 CLASSES, RATINGS = "classes", "ratings"
@@ -115,8 +114,9 @@ class Tuned:
 
 @dataclass(frozen=True)
 class Frozen:
-    """EfficientNet-Lite0 with frozen weights: the engine trains the paper's perceptron on what it sees in CIFAR-100."""
+    """A model with frozen weights: the engine trains the paper's perceptron on what it makes of images or texts."""
 
+    features: str = IMAGE_FEATURES
     head: str = "shared"
     num_tasks: int = 5
     num_classes: int = 2
@@ -126,17 +126,26 @@ class Frozen:
 
     def specs(self, num_sets: int, num_seeds: int) -> list[RunSpec]:
         """A run for each task set and seed, then the same with all tasks mixed."""
-        config = self.config(num_sets, num_seeds)
-        return [*RunSpecs(config), *RunSpecs(mixing(config))]
+        configs = [self.config(num_sets, num_seeds)]
+        if self.features == TEXT_FEATURES:  # other texts in each set, of the same classes
+            configs = [
+                replace(configs[0], dataset=f"{TEXT_FEATURES}-{number}", tasks=TEXT_TASKS, num_sets=1, first_set=number)
+                for number in range(num_sets)
+            ]
+        return [spec for of in (lambda config: config, mixing) for config in configs for spec in RunSpecs(of(config))]
 
     def runs(self, results: Sequence[Result | None], num_seeds: int) -> Runs:
         """A result for each task set and seed out of those of `specs`."""
         half = len(results) // 2
-        return Runs(list(results[:half]), list(results[half:]))
+        numbered = [
+            run and {**run, "task_set": {**run["task_set"], "seed": place % half // num_seeds}}
+            for place, run in enumerate(results)
+        ]
+        return Runs(numbered[:half], numbered[half:])
 
     def config(self, num_sets: int, num_seeds: int) -> Config:
         """The settings of the engine."""
-        config = _config(self, FEATURES, num_sets, num_seeds)
+        config = _config(self, self.features, num_sets, num_seeds)
         return replace(config, epochs=self.epochs, batch_size=self.batch_size)
 
 
@@ -161,12 +170,15 @@ def _config(cell: Cell, dataset: str, num_sets: int, num_seeds: int) -> Config:
     )
 
 
+TEXT_HEADS = Frozen(TEXT_FEATURES, num_tasks=len(TEXT_TASKS))
 CELLS: Mapping[str, tuple[str, Cell]] = {
+    "text_frozen": ("frozen MiniLM", TEXT_HEADS),
+    "text_frozen_heads": ("frozen MiniLM, a head a task", replace(TEXT_HEADS, head="task")),
+    "image_frozen": ("frozen EfficientNet", Frozen()),
+    "image_frozen_heads": ("frozen EfficientNet, a head a task", Frozen(head="task")),
+    "image_frozen_5classes": ("frozen EfficientNet, 5 classes", Frozen(num_classes=5)),
     "minilm_full": ("MiniLM", Tuned()),
     "minilm_lora": ("MiniLM, LoRA", Tuned(method=LORA, learning_rate=3e-3)),
-    "frozen": ("frozen EfficientNet", Frozen()),
-    "frozen_heads": ("frozen EfficientNet, a head a task", Frozen(head="task")),
-    "frozen_5classes": ("frozen EfficientNet, 5 classes", Frozen(num_classes=5)),
     "minilm_heads": ("MiniLM, a head a task", Tuned(head="task")),
     "minilm_ratings": ("MiniLM, ratings", Tuned(target=RATINGS)),
     "minilm_4tasks": ("MiniLM, 4 tasks", Tuned(num_tasks=4)),

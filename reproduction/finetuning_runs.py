@@ -1,7 +1,7 @@
 """Train the cells of `reproduction.figures.finetuning`: what is finished stays in the store, and the rest goes on.
 
-    python -m reproduction.finetuning_runs minilm_full frozen     # these cells, into the store of reproduction/results
-    python -m reproduction finetuning                             # the figure from all that is there
+    python -m reproduction.finetuning_runs text_frozen image_frozen    # into the store of reproduction/results
+    python -m reproduction finetuning                                 # the figure from all that is there
 
 Models and texts come as `python -m reproduction.finetuning_data --help` says. Frozen models need JAX; the others
 PyTorch, transformers and peft (`make .venv-hf/.installed`). Gemma and EfficientNet want a GPU.
@@ -43,13 +43,13 @@ def run_batch(specs: Sequence[RunSpec]) -> list[dict[str, Any]]:
 def _head_result(spec: RunSpec) -> dict[str, Any]:
     from taskorder.runs import training
 
-    (result,) = training.run_batch([spec], data=_features())
+    (result,) = training.run_batch([spec], data=_features(spec.params["dataset"]))
     return result
 
 
 @lru_cache(maxsize=1)
-def _features() -> Dataset:
-    return feature_data()
+def _features(name: str) -> Dataset:
+    return feature_data(name)
 
 
 def part_result(params: Mapping[str, Any]) -> dict[str, Any]:

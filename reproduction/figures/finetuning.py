@@ -1,8 +1,9 @@
 """In which order to fine-tune pretrained models: every order of a few tasks, beside mixing them. Ours.
 
-The cells are those of `reproduction/finetuning_cells.py`: MiniLM (22.7 million weights) learns whether texts are
-positive in three of four domains, with all weights tuned or an adapter (LoRA); a perceptron learns five tasks of
-CIFAR-100 from what EfficientNet-Lite0 sees, its weights frozen. Fixed before the first of these was trained:
+The cells are those of `reproduction/finetuning_cells.py`. A perceptron learns from what a frozen model makes of its
+input: from MiniLM (22.7 million weights) whether texts are positive, in four domains; from EfficientNet-Lite0 five
+tasks of CIFAR-100. Or the weights of MiniLM are tuned, all or by an adapter (LoRA). Fixed before the first of these was
+trained:
 
 - Questions. How much does accuracy at the end depend on the order, and how much of that is there with another seed?
   How much is kept when the next task is learned? Does the law of retention explain it from tables of single tasks, and
@@ -10,9 +11,9 @@ CIFAR-100 from what EfficientNet-Lite0 sees, its weights frozen. Fixed before th
 - Truth, spread, retention, predictions, pilots and mixing are those of `reproduction/figures/atlas.py`, with the same
   code: tables and retention come from one seed, the truth from the other, both ways round; the law's retention is that
   of the cell's other task sets. Mixing takes as many steps as one order.
-- Task sets of MiniLM have other texts, and each leaves out another domain: 4 sets, 2 seeds, all 6 orders. There is a
-  cell of all four domains with 3 sets and all 24 orders. Those of EfficientNet have other classes: 6 sets, 2 seeds, all
-  120 orders; 100 images a class to learn from, 50 to test on. A pilot has 48 texts a task; 10 or 50 images.
+- Task sets of images have other classes, of texts other texts of the same domains. Frozen models: 6 sets, 2 seeds, all
+  orders; 100 images a class, or texts a sign, to learn from, and 50 to test on. MiniLM: 4 sets, 2 seeds, each of three
+  of the domains; a cell has all four. Pilots have 10 and 50 images or texts a task; 48 where weights are tuned.
 - Order matters where the best order of one seed earns more than 1 point with the other. A model keeps most where its
   retention is above `MOST` = 0.5. The law explains enough where its r^2 is above `ENOUGH` = 0.8 of another run's.
 - With LoRA, and with a head for each task, is the spread over orders that two seeds share smaller? On the same sets.
@@ -51,7 +52,8 @@ EARNED = (RUN, LAW, LAST_ROW, ROW_SORT, TYPICAL)
 """Predictions that are drawn."""
 COMPARED = (
     ("LoRA", "all weights", "minilm_lora", "minilm_full"),
-    ("a head a task", "one head", "frozen_heads", "frozen"),
+    ("a head a task", "one head", "text_frozen_heads", "text_frozen"),
+    ("a head a task", "one head", "image_frozen_heads", "image_frozen"),
 )
 """What may make order matter less, and than what, with their cells."""
 COMMAND = "python -m reproduction.finetuning_runs"
@@ -61,11 +63,13 @@ COMMAND = "python -m reproduction.finetuning_runs"
 class Config:
     """Settings: the number of task sets of each cell, 0 to leave it out."""
 
+    text_frozen: int = 6
+    text_frozen_heads: int = 6
+    image_frozen: int = 6
+    image_frozen_heads: int = 6
+    image_frozen_5classes: int = 6
     minilm_full: int = 4
     minilm_lora: int = 4
-    frozen: int = 6
-    frozen_heads: int = 6
-    frozen_5classes: int = 6
     minilm_heads: int = 4
     minilm_ratings: int = 4
     minilm_4tasks: int = 3
@@ -81,7 +85,7 @@ class Config:
         limits.whole(self, 2, "num_seeds", "min_sets")
 
 
-QUICK = Config(**{**dict.fromkeys(CELLS, 0), "frozen": 3})
+QUICK = Config(**{**dict.fromkeys(CELLS, 0), "text_frozen": 3})
 
 
 @dataclass(frozen=True, eq=False)
