@@ -28,9 +28,10 @@ def points(name="a", seed=0, count=SIZE, labels=(0, 1)):
     return Task(name, x, np.where(x @ [np.cos(seed), np.sin(seed)] > 0, labels[1], labels[0]))
 
 
-def network(outputs=2, epochs=EPOCHS, **options):
+def network(outputs=2, epochs=EPOCHS, reset=False, **options):
     """A learner that takes a whole task in one batch, so that the order of its examples does not matter."""
-    return JaxLearner(mlp((2,), outputs, hidden=(4,)), Recipe(epochs, SIZE, learning_rate=0.05), **options)
+    recipe = Recipe(epochs, SIZE, learning_rate=0.05, reset=reset)
+    return JaxLearner(mlp((2,), outputs, hidden=(4,)), recipe, **options)
 
 
 def after(learner, tasks, seed=0):
@@ -56,6 +57,8 @@ def written_out(learner, tasks, penalty=None, after_task=None, more=None, own=No
     for number, task in enumerate(tasks):
         x, y = jnp.asarray(task.inputs), jnp.asarray(task.targets)
         step = jax.jit(jax.grad(loss), static_argnums=(5, 6))
+        if learner.recipe.reset:
+            state = type(state)(state.params, *jax.tree.map(jnp.zeros_like, tuple(state[1:])))
         for epoch in range(learner.recipe.epochs):
             old = more(number, epoch) if more and number else (x[:0], y[:0], ())
             params = jax.tree.map(lambda leaf: leaf[0], state.params)
@@ -128,11 +131,11 @@ def test_the_pull_to_the_first_weights():
         same_weights(after(learner, tasks[:1]), wanted)
 
 
-@pytest.mark.parametrize("heads", ["shared", "task"])
-def test_replay_mixes_what_is_kept_into_every_batch(heads):
+@pytest.mark.parametrize(("heads", "reset"), [("shared", False), ("task", False), ("task", True)])
+def test_replay_mixes_what_is_kept_into_every_batch(heads, reset):
     own = [(0, 1), (2, 3)] if heads == "task" else None
     tasks = align([points("a"), points("b", 1, labels=(2, 3) if own else (0, 1))])
-    learner = network(4 if own else 2, heads=heads, strategy=Replay(3, share=0.2))
+    learner = network(4 if own else 2, heads=heads, reset=reset, strategy=Replay(3, share=0.2))
     kept = after(learner, tasks[:1]).memory.parts[0]
 
     def more(number, epoch):

@@ -147,6 +147,51 @@ def a_task_that_nobody_can_learn(rng: Rng) -> None:
     assert plan([Task(name) for name in names], learner, seeds=1, draws=0).named_order[-1] != names[-1]
 
 
+def weights_times_a_constant(rng: Rng) -> None:
+    """What is predicted and the confidence stay."""
+    table, retention, options = black_box(rng)
+    names = [f"t{k}" for k in range(len(table))]
+    learner, asked = law_abiding(table, retention, names, 0.05), by_name(options, names)
+    weights, factor = rng.uniform(0.2, 3, len(table)), float(rng.choice([1e-6, 0.5, 300.0]))
+    one, other = (
+        plan([Task(name) for name in names], learner, weights=dict(zip(names, some.tolist(), strict=True)), **asked)
+        for some in (weights, factor * weights)
+    )
+    assert one.prediction.mean == pytest.approx(other.prediction.mean, abs=1e-9)
+    assert one.prediction.random_mean == pytest.approx(other.prediction.random_mean, abs=1e-9)
+    assert (one.confidence is None) == (other.confidence is None)
+    if one.confidence is not None:
+        assert one.confidence.verdict == other.confidence.verdict
+        assert one.confidence.beats_random == pytest.approx(other.confidence.beats_random, abs=1e-6)
+
+
+def beside_another_task(rng: Rng) -> None:
+    """What is measured of tasks does not depend on which others there are, to the last digit."""
+    parts = points(rng)
+    tasks = [Task(f"t{k}", x, y) for k, (x, y) in enumerate(parts)]
+    other, learner = Task("other", *points(rng)[0]), SklearnLearner(SGDClassifier(loss="log_loss"), 1)
+    asked = {"pilot": float(rng.choice([0.3, 0.5])), "seeds": int(rng.integers(1, 3)), "draws": 0}
+    at, size = int(rng.integers(len(tasks))), len(tasks)
+    rest = [place for place in range(size + 1) if place != at]
+    alone = run_pilot(tasks, learner, **asked).transfer
+    beside = run_pilot([*tasks[:at], other, *tasks[at:]], learner, **asked).transfer
+    for name in ("losses", "accuracy"):
+        among = getattr(beside, name)[..., rest, :][..., rest]
+        np.testing.assert_array_equal(among, getattr(alone, name))
+
+
+def task_and_its_copy(rng: Rng) -> None:
+    """Both are known as well, whichever of them is learned before the other."""
+    table, retention, options = black_box(rng)
+    size = len(table)
+    both = [*range(size), int(rng.integers(size))]
+    names = [f"t{k}" for k in range(size + 1)]
+    learner = law_abiding(table[np.ix_(both, both)], retention, names, 0.0)
+    options = {key: options[key] for key in ("rule", "retention") if key in options}
+    found = plan([Task(name) for name in names], learner, seeds=1, draws=0, **options)
+    assert found.prediction.tasks[size] == pytest.approx(found.prediction.tasks[both[size]], abs=1e-9)
+
+
 class Interrupted(SklearnLearner):
     """Fails after so many fits."""
 
@@ -197,6 +242,9 @@ PROPERTIES = (
     rows_twice,
     nothing_but_chance,
     a_task_that_nobody_can_learn,
+    weights_times_a_constant,
+    beside_another_task,
+    task_and_its_copy,
     interrupted_many_times,
 )
 
