@@ -133,8 +133,8 @@ def test_what_takes_long_is_done_for_the_first_orders_only():
         return part.sum(axis=1) / 1.0
 
     for clock in (None, Clock(60.0)):
-        assert while_time(work, orders, clocks.AT_ONCE, clock).tolist() == work(orders).tolist()
-    assert while_time(work, orders, clocks.AT_ONCE // 2, over()).tolist() == work(orders)[:2].tolist()
+        assert while_time(work, orders, clocks.STEPS_AT_ONCE, clock).tolist() == work(orders).tolist()
+    assert while_time(work, orders, clocks.STEPS_AT_ONCE // 2, over()).tolist() == work(orders)[:2].tolist()
     assert while_time(work, orders, 1, over()).tolist() == work(orders).tolist()  # all at once: too little to stop
     late = over()
     assert while_time(work, orders, 1, late, at_once=3).tolist() == work(orders)[:3].tolist()
@@ -143,7 +143,7 @@ def test_what_takes_long_is_done_for_the_first_orders_only():
 
 def test_late_searches_price_few_orders(monkeypatch):
     problem = given(30).problem()
-    monkeypatch.setattr(clocks, "AT_ONCE", 1)
+    monkeypatch.setattr(clocks, "STEPS_AT_ONCE", 1)
     priced = counted(monkeypatch, Problem, "_advanced")
     order = search.search(problem, seed=0, clock=over())
     assert sorted(order) == list(range(30))
@@ -152,7 +152,7 @@ def test_late_searches_price_few_orders(monkeypatch):
 
 def test_a_late_search_with_groups_prices_few_orders_and_keeps_them(monkeypatch):
     problem = given(30, groups=groups(30)).problem()
-    monkeypatch.setattr(clocks, "AT_ONCE", 1)
+    monkeypatch.setattr(clocks, "STEPS_AT_ONCE", 1)
     priced = counted(monkeypatch, Problem, "_advanced")
     order = search_order(problem, seed=0, clock=over())
     assert keeps_groups(order[None], problem.together).all()
@@ -161,7 +161,7 @@ def test_a_late_search_with_groups_prices_few_orders_and_keeps_them(monkeypatch)
 
 def test_a_move_of_a_group_ends_with_the_clock(monkeypatch):
     problem = given(30, groups=groups(30)).problem()
-    monkeypatch.setattr(clocks, "AT_ONCE", 1)
+    monkeypatch.setattr(clocks, "STEPS_AT_ONCE", 1)
     priced = counted(monkeypatch, Problem, "_advanced")
     moves = GroupMoves(problem.precedes, problem.together, problem.errors)
     order = moves.descended(np.arange(30), Looks(4))
@@ -232,7 +232,7 @@ def test_the_kernel_of_branch_and_bound_leaves_all_open_at_the_alarm():
 def test_a_late_greedy_rule_gives_an_allowed_order(monkeypatch, together):
     problem = given(20, before=chains(20), groups=together).problem()
     assert rules.greedy(problem, over()).tolist() == rules.greedy(problem).tolist()  # too little to stop
-    monkeypatch.setattr(rules, "AT_ONCE", 5 * rules.WORK * problem.r.size)
+    monkeypatch.setattr(rules, "STEPS_AT_ONCE", 5 * rules.WORK * problem.r.size)
     order = rules.greedy(problem, over())
     assert order[:5].tolist() == rules.greedy(problem)[:5].tolist()
     assert order.tolist() != rules.greedy(problem).tolist()
@@ -242,7 +242,7 @@ def test_a_late_greedy_rule_gives_an_allowed_order(monkeypatch, together):
 
 def test_a_late_greedy_rule_under_the_law_gives_an_allowed_order(monkeypatch):
     problem = solver_input(transfer(20), retention=0.5, before=chains(20)).law_problem()
-    monkeypatch.setattr(rules, "AT_ONCE", 5 * rules.WORK * problem.rows.size)
+    monkeypatch.setattr(rules, "STEPS_AT_ONCE", 5 * rules.WORK * problem.rows.size)
     order = rules.greedy_by_law(problem, over())
     assert order[:5].tolist() == rules.greedy_by_law(problem)[:5].tolist()
     assert respects(order, problem.precedes)
@@ -311,7 +311,7 @@ def test_local_moves_of_the_error_end_with_the_clock(monkeypatch):
     problem = solver_input(transfer(12), retention=0.5, objective="error").law_problem()
     every, rest = np.arange(12), np.arange(11)
     whole = insertion_values(problem, rest, 11, 0, 11)
-    monkeypatch.setattr(clocks, "AT_ONCE", 3 * 12 * 12)
+    monkeypatch.setattr(clocks, "STEPS_AT_ONCE", 3 * 12 * 12)
     np.testing.assert_array_equal(insertion_values(problem, rest, 11, 0, 11, Clock(60.0)), whole)
     np.testing.assert_allclose(insertion_values(problem, rest, 11, 0, 11, over()), whole[:3], rtol=1e-14)
     stated = counted(monkeypatch, type(problem), "_states")
@@ -321,7 +321,7 @@ def test_local_moves_of_the_error_end_with_the_clock(monkeypatch):
 
 def test_random_orders_are_two_at_least(monkeypatch):
     problem = given(12).problem()
-    monkeypatch.setattr(clocks, "AT_ONCE", 1)
+    monkeypatch.setattr(clocks, "STEPS_AT_ONCE", 1)
     paths, exact = random_paths(problem, 100, 0, over())
     assert not exact
     assert len(paths) == 2

@@ -141,9 +141,6 @@ def _read(args: argparse.Namespace) -> tuple[PortableOrder, Plan | None]:
     """The order of FILE, with what the options add to a plan, and the plan where it is one."""
     from taskorder.parsing import json_values
     from taskorder.portable import PortableOrder, order_of_values
-    from taskorder.records import plan_of_values
-    from taskorder.report.contradictions import without_contradictions
-    from taskorder.typed import Misfit
 
     text = _text(args.file)
     try:
@@ -164,15 +161,7 @@ def _read(args: argparse.Namespace) -> tuple[PortableOrder, Plan | None]:
     for option in ("class_names", "num_classes"):
         if args.class_groups is None and getattr(args, option) is not None:
             raise BadArgument(f"`{option}` must come with --classes, got none.")
-    try:
-        plan = plan_of_values(document)
-    except Misfit as problem:
-        raise ValueError(
-            f"`{args.file}` must be a plan as `taskorder solve --json` writes it, got {problem}."
-        ) from None
-    plan, contradictions = without_contradictions(plan)
-    for said in contradictions:
-        say(f"warning: {said}")
+    plan = _plan(document, args.file)
     order = PortableOrder.from_plan(
         plan,
         class_groups=() if args.class_groups is None else _classes(args.class_groups),
@@ -181,6 +170,22 @@ def _read(args: argparse.Namespace) -> tuple[PortableOrder, Plan | None]:
         training_seeds=() if args.training_seeds is None else _seeds(args.training_seeds),
     )
     return order, plan
+
+
+def _plan(document: dict[str, Any], file: str) -> Plan:
+    """The plan of FILE; what in it cannot be true together is left out, and said."""
+    from taskorder.records import plan_of_values
+    from taskorder.report.contradictions import without_contradictions
+    from taskorder.typed import Misfit
+
+    try:
+        plan = plan_of_values(document)
+    except Misfit as problem:
+        raise ValueError(f"`{file}` must be a plan as `taskorder solve --json` writes it, got {problem}.") from None
+    plan, contradictions = without_contradictions(plan)
+    for said in contradictions:
+        say(f"warning: {said}")
+    return plan
 
 
 def _classes(value: str) -> Any:

@@ -11,7 +11,7 @@ from taskorder.arguments import unknown
 from taskorder.checks import Floats
 from taskorder.given_table import SIMILARITY, kind_of
 from taskorder.ordering.clock import Watch
-from taskorder.ordering.plans import make_plan
+from taskorder.ordering.plans import BY_HAND, make_plan
 from taskorder.ordering.solve import RULES, RULES_WITHOUT_WEIGHTS, solve
 from taskorder.ordering.solver_input import SolverInput, checked_table, solver_input
 from taskorder.parsing import json_values
@@ -32,8 +32,6 @@ RANKED = tuple(rule for rule in RULES if rule not in ("optimal", "random", "wors
 """Rules whose orders take no long search."""
 RANKING_SECONDS = 1.0
 """For each of them."""
-BY_HAND = "by-hand"
-"""What a plan calls an order that no rule made."""
 GRAPHS = {"chain": chain, "ring": ring, "tree": tree, "leaves": leaves}
 
 Payload = dict[str, Any]

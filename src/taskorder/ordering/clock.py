@@ -21,7 +21,7 @@ IMPORTING = threading.Lock()
 """Two threads that both import numba first wait for each other forever: one by one."""
 INTERVAL = 0.1
 """Seconds between two calls of the watcher."""
-AT_ONCE = 100_000_000
+STEPS_AT_ONCE = 100_000_000
 """Steps, of one number each, that are taken with many orders between two looks at the clock: about 0.1 s."""
 SOON = 0.005
 """Least seconds that an alarm waits between two looks at its clock."""
@@ -168,12 +168,12 @@ def while_time(
 ) -> Floats:
     """What `work` makes of orders, each of so many steps: of the first ones only, where the time is over before.
 
-    at_once: orders that go together; as many as AT_ONCE allows by default.
+    at_once: orders that go together; as many as STEPS_AT_ONCE allows by default.
 
-    >>> while_time(lambda rows: rows.sum(axis=1) / 2, np.ones((3, 4), np.int64), AT_ONCE, None).tolist()
+    >>> while_time(lambda rows: rows.sum(axis=1) / 2, np.ones((3, 4), np.int64), STEPS_AT_ONCE, None).tolist()
     [2.0, 2.0, 2.0]
     """
-    several = at_once or max(1, AT_ONCE // max(1, steps))
+    several = at_once or max(1, STEPS_AT_ONCE // max(1, steps))
     done = [work(orders[:several])]
     for first in range(several, len(orders), several):
         if clock is not None and clock.over():

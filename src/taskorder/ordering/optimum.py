@@ -27,7 +27,7 @@ SCHEDULE = 10.0
 """Seconds that the whole schedule of the search takes, about; a longer time limit stretches it."""
 LEAST_SQUARES_SECONDS = 1e-9
 """What a least squares solution takes, times the cube of the number of tasks."""
-PROMPT, BOUND_STEPS = 100_000_000, 8
+PROMPT_TERMS, BOUND_STEPS = 100_000_000, 8
 """Of a bound with fewer terms so many steps are taken even when the time is over; of another one only the first."""
 FIRST_SHARE = 0.1
 """Of the time for all independent parts together; those that it was too short for share the rest."""
@@ -168,7 +168,7 @@ def root_bound(problem: Problem, clock: Clock | None = None, steps: int = 30) ->
     if n == 0:
         return problem.e
     shifted = problem.C + np.eye(n)
-    least = BOUND_STEPS if n * n * (n + len(problem.r)) <= PROMPT else 0
+    least = BOUND_STEPS if n * n * (n + len(problem.r)) <= PROMPT_TERMS else 0
 
     def at(lam: float) -> tuple[float, float]:
         """(bound, Newton step); minus infinity outside the region."""

@@ -16,6 +16,9 @@ from taskorder.records import Plan
 from taskorder.theory.closed_form import error_path
 from taskorder.theory.law import knowledge_path
 
+BY_HAND = "by-hand"
+"""What a plan calls an order that no rule made."""
+
 
 def make_plan(
     inputs: SolverInput,

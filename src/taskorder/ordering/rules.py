@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from taskorder.checks import Bools, Floats, Ints
-from taskorder.ordering.clock import AT_ONCE, Clock
+from taskorder.ordering.clock import STEPS_AT_ONCE, Clock
 from taskorder.ordering.groups import DECIMALS, ascending
 from taskorder.ordering.law_problem import LawProblem
 from taskorder.ordering.problem import Problem
@@ -66,7 +66,7 @@ def greedy(problem: Problem, clock: Clock | None = None) -> Ints:
     pending = problem.precedes.sum(axis=0)
     order = np.empty(problem.size, dtype=np.int64)
     gain, over = np.zeros(problem.size), False
-    stride = max(1, AT_ONCE // max(1, WORK * r.size))
+    stride = max(1, STEPS_AT_ONCE // max(1, WORK * r.size))
     for step in range(problem.size):
         allowed = _allowed(pending, order[:step], problem.together)
         over = over or (clock is not None and step > 0 and step % stride == 0 and clock.over())
@@ -90,7 +90,7 @@ def greedy_by_law(problem: LawProblem, clock: Clock | None = None) -> Ints:
     state, pending = problem.start, problem.precedes.sum(axis=0)
     order = np.empty(problem.size, dtype=np.int64)
     cost, over = np.full(problem.size, np.inf), False
-    stride = max(1, AT_ONCE // max(1, WORK * problem.rows.size))
+    stride = max(1, STEPS_AT_ONCE // max(1, WORK * problem.rows.size))
     for step in range(problem.size):
         allowed = _allowed(pending, order[:step], problem.together)
         over = over or (clock is not None and step > 0 and step % stride == 0 and clock.over())

@@ -11,7 +11,7 @@ from taskorder import checks
 from taskorder.checks import Floats
 from taskorder.records import Confidence, Plan, Prediction
 
-TOLERANCE, SMALLEST = 1e-6, 1e-9
+TOLERANCE, SMALLEST_DIFFERENCE = 1e-6, 1e-9
 """Numbers agree to rounding within this share of them, or this much."""
 PROVING = ("optimal", "worst")
 """Rules that prove something."""
@@ -30,7 +30,7 @@ def same(said: Any, given: Any) -> bool:
     if said is None or given is None:
         return said is given
     a, b = np.array(said, dtype=np.float64), np.array(given, dtype=np.float64)
-    return a.shape == b.shape and bool(np.allclose(a, b, rtol=TOLERANCE, atol=SMALLEST))
+    return a.shape == b.shape and bool(np.allclose(a, b, rtol=TOLERANCE, atol=SMALLEST_DIFFERENCE))
 
 
 def _summed(plan: Plan) -> tuple[Plan, list[str]]:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from taskorder.ordering.law_notes import law_notes
-from taskorder.ordering.plans import make_plan
+from taskorder.ordering.plans import BY_HAND, make_plan
 from taskorder.ordering.solver_input import SolverInput
 from taskorder.records import Comparison, Plan
 from taskorder.report.contradictions import same
@@ -30,8 +30,6 @@ TOLD = ("table", "repair")
 """What else does."""
 SORTED = ("row-sums", "periphery-to-core", "core-to-periphery", "greedy")
 """Rules that choose the same order every time."""
-BY_HAND = "by-hand"
-"""What a plan calls an order that no rule made."""
 FREE = "tasks may come in any order"
 """In a note on the first tasks."""
 
