@@ -41,9 +41,9 @@ def run_batch(specs: Sequence[RunSpec]) -> list[dict[str, Any]]:
 
 
 def _head_result(spec: RunSpec) -> dict[str, Any]:
-    from taskorder.runs import training
+    from taskorder.runs.training import Training
 
-    (result,) = training.run_batch([spec], data=_features(spec.params["dataset"]))
+    (result,) = Training(_features(spec.params["dataset"]))([spec])
     return result
 
 

@@ -98,7 +98,8 @@ def figure(config: Config, results: Sequence[Mapping[str, Any] | None]) -> Figur
     by_data: dict[str, list[CellResult]] = {}
     for cell in planned(config):
         rows = list(itertools.islice(left, cell.config.num_sets * cell.config.num_seeds))
-        part = part_of(cell.name, named(cell), cell.config, rows, config.min_sets)
+        label = f"{DATA[cell.data]}, {named(cell)}"
+        part = part_of(cell.name, label, cell.config, rows, config.min_sets)
         by_data.setdefault(cell.data, []).append(CellResult(cell, part))
     claims: list[Claim] = []
     drawn: list[Panel] = []
@@ -132,7 +133,7 @@ def panels(data: str, there: Sequence[CellResult], joint: Mapping[str, CellResul
     earned: dict[str, dict[str, Number]] = {rule: {} for rule in EARNED}
     for result in split:
         for rule in EARNED:
-            earned[rule][_short(result)] = over_sets(result.report.gain(rule))
+            earned[rule][named(result.cell)] = over_sets(result.report.gain(rule))
     return [
         Panel(
             f"{data}: what is kept, and what order is worth",
@@ -166,11 +167,6 @@ def _spread(result: CellResult) -> Number:
     return Number(value, max(0.0, low), high)
 
 
-def _short(result: CellResult) -> str:
-    """A label that fits under a column."""
-    return f"{result.cell.head}, {WAYS[result.cell.way]}"
-
-
 def _dots(label: str, found: Sequence[tuple[float, float, float, float]]) -> Series:
     x, y, low, high = zip(*sorted(found), strict=True)
     return Series(label, x, y, low, high, "", "intervals")
@@ -179,23 +175,23 @@ def _dots(label: str, found: Sequence[tuple[float, float, float, float]]) -> Ser
 def _levels(split: Sequence[CellResult], joint: Mapping[str, CellResult]) -> dict[str, dict[str, Number]]:
     levels: dict[str, dict[str, Number]] = {"mean order": {}, "best of another run": {}, "all tasks mixed": {}}
     for result in split:
-        levels["mean order"][_short(result)] = over_sets(result.accuracy)
-        levels["best of another run"][_short(result)] = over_sets(result.best)
+        levels["mean order"][named(result.cell)] = over_sets(result.accuracy)
+        levels["best of another run"][named(result.cell)] = over_sets(result.best)
         mixed = joint.get(result.cell.head)
         if mixed and mixed.drawn:
-            levels["all tasks mixed"][_short(result)] = over_sets(mixed.accuracy)
+            levels["all tasks mixed"][named(result.cell)] = over_sets(mixed.accuracy)
     return levels
 
 
 def _notes(by_data: Mapping[str, Sequence[CellResult]]) -> tuple[str, ...]:
     notes = []
     for data, some in by_data.items():
-        there = [f"{result.part.label} {result.count}" for result in some if result.count]
-        missing = [result.part.label for result in some if not result.count]
+        there = [f"{named(result.cell)}: {result.count}" for result in some if result.count]
+        missing = [named(result.cell) for result in some if not result.count]
         sets = some[0].cell.config.num_sets
-        notes.append(f"{DATA[data]}, task sets of {sets} planned: {', '.join(there) or 'none so far'}.")
+        notes.append(f"{DATA[data]}, {sets} task sets planned; there are of {'; '.join(there) or 'all cells: none'}.")
         if there and missing:
-            notes.append(f"{DATA[data]}, cells that are not there yet: {', '.join(missing)}.")
+            notes.append(f"{DATA[data]}, not trained yet: {'; '.join(missing)}.")
     return (
         *notes,
         "Intervals are 95 %, over task sets: Student's t with the error of the jackknife.",

@@ -41,8 +41,8 @@ RULES = (LAST_ROW, ROW_SORT, TYPICAL, PATH, CLOSED, LAST_PAIR, ALL_PAIRS, RUN_EN
 
 
 def named(cell: AtlasCell) -> str:
-    """A cell in words."""
-    return f"{DATA[cell.data]}, {HEADS[cell.head]}, {WAYS[cell.way]}"
+    """Head and strategy of a cell in words."""
+    return f"{HEADS[cell.head]}, {WAYS[cell.way]}"
 
 
 def untested(text: str, why: str) -> Claim:

@@ -55,6 +55,7 @@ class Replay:
             raise BadArgument(f"`share` must be a share of a batch, above 0 and below 1, got {self.share!r}.")
         if self.memory not in MEMORIES:
             raise unknown("memory", self.memory, MEMORIES)
+        _take(self, kept=count, share=float(self.share))
 
     def extra(self, batch_size: int) -> int:
         """How many replayed examples join a batch of new ones, at least one.
@@ -83,9 +84,9 @@ class EWC:
     """Share of the earlier F that stays when a task is added; 1 forgets none of it."""
 
     def __post_init__(self) -> None:
-        _positive(self.strength, "strength")
         if not 0 <= to_float(self.fading) <= 1:
             raise BadArgument(f"`fading` must be from 0 to 1, got {self.fading!r}.")
+        _take(self, strength=_positive(self.strength, "strength"), fading=float(self.fading))
 
 
 @dataclass(frozen=True)
@@ -105,8 +106,8 @@ class Distill:
     temperature: float = 2.0
 
     def __post_init__(self) -> None:
-        _positive(self.strength, "strength")
-        _positive(self.temperature, "temperature")
+        numbers = {name: _positive(getattr(self, name), name) for name in ("strength", "temperature")}
+        _take(self, **numbers)
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ class L2Init:
     strength: float = 1e-3
 
     def __post_init__(self) -> None:
-        _positive(self.strength, "strength")
+        _take(self, strength=_positive(self.strength, "strength"))
 
 
 Strategy = Replay | EWC | Distill | L2Init
@@ -146,6 +147,13 @@ def strategy_of(name: str, **settings: Any) -> Strategy | None:
     return STRATEGIES[name](**settings) if name != PLAIN else None
 
 
-def _positive(value: float, name: str) -> None:
+def _positive(value: float, name: str) -> float:
     if not 0 < to_float(value) < math.inf:
         raise BadArgument(f"`{name}` must be a positive number, got {value!r}.")
+    return float(value)
+
+
+def _take(settings: Strategy, **numbers: float | None) -> None:
+    """Numbers in one kind: 100 and 100.0 are one setting, and stores know fits and runs by the text of it."""
+    for name, value in numbers.items():
+        object.__setattr__(settings, name, value)

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 
 from taskorder.arguments import BadArgument
 from taskorder.engine import ewc, joint, tree
+from taskorder.engine.heads import outputs_of
 from taskorder.engine.losses import SquaredError
 from taskorder.engine.nets import mlp
 from taskorder.engine.past import first_memory
@@ -21,7 +22,7 @@ from taskorder.engine.whole_orders import train_whole_orders
 from taskorder.strategies import EWC, Distill, L2Init, Replay
 
 from .reference import Adam, Tasks, mean_loss, scores_of
-from .test_heads import ORDERS, pools_of
+from .test_heads import ORDERS, SETS, pools_of
 
 RECIPE = Recipe(epochs=2, learning_rate=0.01)  # in few steps
 SEED = 3
@@ -214,6 +215,20 @@ def test_what_replay_keeps():
     assert len(both) == 14
     assert set(both) == set(reservoir.of_prefix((0, 1, 2), 7, (1, 0)))
     assert 0 < (both // length == 0).sum() < 14
+
+
+@pytest.mark.parametrize("head", ["shared", "task", "class"])
+def test_what_distillation_answers_about(head):
+    """Each learned task where it has outputs of its own, else all their classes; some networks have learned nothing."""
+    train, _, net = pools_of(head)
+    lookback = tree.lookback_of(net, Recipe(strategy=Distill()), train, [Curriculum((0, 1, 2), ())])
+    heads = np.asarray(lookback.of([((0, 1, 2), 0, prefix) for prefix in ((), (1,), (2, 0, 2))]).heads)
+    own = [np.isin(np.arange(heads.shape[-1]), outputs) for outputs in outputs_of(SETS, head)]
+    if head == "task":
+        wanted = [[False * own[0]] * 3, [own[1], *[False * own[0]] * 2], [own[2], own[0], False * own[0]]]
+    else:
+        wanted = [[False * own[0]], [own[1]], [own[0] | own[2]]]
+    np.testing.assert_array_equal(heads, wanted)
 
 
 def test_kept_examples_come_equally_often():

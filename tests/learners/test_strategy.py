@@ -496,12 +496,20 @@ class Anonymous:
         return None
 
 
+class Pairs(Anonymous):
+    def replayed(self, memory):
+        return [([1.0, 2.0], 0)]
+
+
 def test_what_a_learner_cannot_do_is_refused_in_one_line():
     for strategy in (EWC(), Distill(), L2Init()):
         with pytest.raises(
             ValueError, match=r"^`strategy` must be one that SklearnLearner has, .* TorchLearner and JaxLearner"
         ):
             linear(strategy=strategy)
+    replaying = linear(strategy=Pairs())
+    with pytest.raises(ValueError, match=r"^`strategy` must replay KeptExamples, got tuple\. Keep them with Kept"):
+        after(replaying, align([points("a"), points("b", 1)]))
     for wrong in ("replay", Replay, object(), 20):
         with pytest.raises(ValueError, match=r"^`strategy` must be Replay\(20\), another record .*OwnStrategy\.$"):
             linear(strategy=wrong)

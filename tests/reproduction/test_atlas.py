@@ -207,7 +207,7 @@ def test_missing_cells_are_not_tested():
     assert tested["Order matters by more than a point; Fashion-MNIST, all classes, EWC"] == "not tested"
     assert tested["With replay of 20 order matters less than with plain; Fashion-MNIST, one head"] == "not tested"
     assert tested["Order matters by more than a point; Fashion-MNIST, one head, plain"] == "reproduced"
-    assert any("one head, replay of 20" in note for note in found.notes if "not there yet" in note)
+    assert any("one head, replay of 20" in note for note in found.notes if "not trained yet" in note)
 
 
 def test_without_results_there_is_a_figure_that_says_so():
@@ -224,7 +224,7 @@ def test_the_figure_is_stored_and_drawn_again():
     assert claims.FigureData.from_json(found.to_json()).drawing.panels[0].title == found.panels[0].title
     single = made(shared_plain={"count": 1})
     assert single.panels == ()
-    assert "one head, plain 1" in " ".join(single.notes)
+    assert "one head, plain: 1" in " ".join(single.notes)
 
 
 @pytest.mark.parametrize("settings", [{"fashion": -1}, {"min_sets": 1}])

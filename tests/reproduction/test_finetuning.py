@@ -236,6 +236,7 @@ def test_heads_are_trained_on_features(monkeypatch, tmp_path):
     data = feature_data(IMAGE_FEATURES)
     assert (data.train_inputs.dtype, data.class_names) == (np.float32, ("cat", "dog"))
     asked = []
+    monkeypatch.setattr(training, "_keep_compiled", lambda: None)
     monkeypatch.setattr(training, "run_batch", lambda batch, data: [asked.append((batch, data)) or {"done": 1}])
     (spec,) = Frozen().specs(1, 1)[:1]
     finetuning_runs._features.cache_clear()

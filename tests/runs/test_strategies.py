@@ -62,6 +62,12 @@ def test_a_default_that_is_written_changes_nothing():
         )
     ]
     assert found == [Replay(5, memory="reservoir"), EWC(10.0, 0.5), Distill(temperature=3.0), L2Init(), None]
+    whole, real = (RunSpecs(Config(strategy="ewc", strength=strength)) for strength in (100, 100.0))
+    assert whole[0].digest == real[0].digest
+    assert repr(EWC(100)) == repr(EWC(np.float32(100.0))) == "EWC(strength=100.0, fading=1.0)"
+    assert repr(Replay(np.int64(5))) == "Replay(kept=5, share=0.5, memory='balanced')"
+    assert repr(Distill(2, 3)) == "Distill(strength=2.0, temperature=3.0)"
+    assert repr(L2Init(1)) == "L2Init(strength=1.0)"
     assert "strength" not in RunSpecs(config_of({"strategy": "replay"}))[0].params
 
 

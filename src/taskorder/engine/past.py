@@ -39,7 +39,7 @@ class Past(NamedTuple):
         return cls(kept=(_padded(kept, most, np.int32), jnp.asarray(np.array(list(map(len, kept)), np.int32))))
 
     @classmethod
-    def of_heads(cls, heads: Sequence[Sequence[Any]], most: int) -> Past:
+    def of_heads(cls, heads: Sequence[NDArray[np.bool_]], most: int) -> Past:
         """That of networks with these old heads, at most so many."""
         return cls(heads=_padded(heads, most, bool))
 
@@ -72,14 +72,14 @@ class Lookback:
         if isinstance(self._strategy, Distill):
             old = [[tasks[position] for position in dict.fromkeys(prefix)] for tasks, _, prefix in learned]
             allowed = self._allowed
-            heads = [[self._used[own].any(axis=0)] if allowed is None else list(allowed[own]) for own in old]
+            heads = [self._used[own].any(axis=0)[None] if allowed is None else allowed[own] for own in old]
             return Past.of_heads(heads, self._num_heads)
         return Past()
 
 
-def _padded(rows: Sequence[Any], most: int, kind: type) -> Array:
-    """(N, most, ...) rows of different lengths, with zeros behind; the first one has an entry."""
-    table = np.zeros((len(rows), most, *np.shape(rows[0])[1:]), kind)
+def _padded(rows: Sequence[NDArray[Any]], most: int, kind: type) -> Array:
+    """(N, most, ...) rows of different lengths, which may be 0, with zeros behind."""
+    table = np.zeros((len(rows), most, *rows[0].shape[1:]), kind)
     for place, own in zip(table, rows, strict=True):
         place[: len(own)] = own
     return jnp.asarray(table)

@@ -211,7 +211,8 @@ class HuggingFaceLearner(Strategic, ByClass):
     def describe(self) -> str:
         """The model and its first weights, the tokenizer, and how it is trained."""
         work = self._work
-        model = model_text(work.put(0, self._fresh(0)), self.encoder.processor, work.lora)
+        module = work.put(0, self._fresh(0))
+        model = model_text(module, work.settings, self.encoder.processor, work.lora)
         training = self.recipe if self.trainer is None else source_text(self.trainer)
         return (
             f"{model} {training} merge={work.merge} columns={self.encoder.columns} max_length={self.max_length} "

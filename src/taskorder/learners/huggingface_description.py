@@ -9,10 +9,27 @@ import zlib
 from typing import Any
 
 LAST_BATCH = ("truncation", "padding")
+WHERE_FROM = ("_name_or_path", "transformers_version")
+"""Settings of a model that change nothing that it does."""
 
 
-def model_text(module: Any, processor: Any, lora: Any) -> str:
-    """The kind of the model, its weights, what its tokenizer does, and the settings of an adapter."""
+def settings_text(module: Any) -> str:
+    """The settings of a model of transformers, dropout among them; nothing for other modules."""
+    config = getattr(module, "config", None)
+    return json.dumps(_plain_config(config.to_diff_dict()), sort_keys=True) if hasattr(config, "to_diff_dict") else ""
+
+
+def _plain_config(value: Any) -> Any:
+    """Settings as JSON has them."""
+    if isinstance(value, dict):
+        return {str(key): _plain_config(each) for key, each in value.items() if key not in WHERE_FROM}
+    if isinstance(value, list | tuple):
+        return list(map(_plain_config, value))
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
+def model_text(module: Any, settings: str, processor: Any, lora: Any) -> str:
+    """The kind of the model, its weights and settings, what its tokenizer does, and the settings of an adapter."""
     import transformers
 
     weights = [zlib.crc32(_memory(weight)) for weight in module.parameters()]
@@ -21,9 +38,10 @@ def model_text(module: Any, processor: Any, lora: Any) -> str:
     # the words of a set come in another order in every process
     plain = {key: sorted(value) if isinstance(value, set) else value for key, value in settings.items()}
     adapter = sorted((key, str(value)) for key, value in plain.items() if key != "base_model_name_or_path")
+    made = hashlib.sha256(repr((weights, settings, words)).encode()).hexdigest()
     return (
-        f"transformers {transformers.__version__} {type(module).__name__} "
-        f"{hashlib.sha256(repr((weights, words)).encode()).hexdigest()} {type(processor).__name__} lora={adapter}"
+        f"transformers {transformers.__version__} {type(module).__name__} {made} {type(processor).__name__} "
+        f"lora={adapter}"
     )
 
 
@@ -40,16 +58,44 @@ def processor_text(processor: Any) -> str:
 
 
 def source_text(thing: Any) -> str:
-    """The source of a function of a person; where there is none, what it says of itself.
+    """The source of a function of a person and the plain values that it uses; else what it says of itself.
 
     >>> source_text(source_text) == source_text(source_text), source_text(3)
     (True, '3')
+    >>> def trainer(rate):
+    ...     return lambda model, data: rate
+    >>> used_values(trainer(0.1)), used_values(trainer(0.2))
+    ([('rate', '0.1')], [('rate', '0.2')])
     """
     try:
         code = inspect.getsource(thing)
     except (OSError, TypeError):
         return repr(thing)
-    return f"{type(thing).__name__} {hashlib.sha256(code.encode()).hexdigest()}"
+    used = used_values(thing)
+    more = repr(used) if used else ""
+    return f"{type(thing).__name__} {hashlib.sha256((code + more).encode()).hexdigest()}"
+
+
+def used_values(function: Any) -> list[tuple[str, str]]:
+    """Numbers, texts and settings by name that a function takes from where it was made, or has as defaults.
+
+    Lists are left out: functions write to them what they have done.
+    """
+    if not inspect.isfunction(function):
+        return []
+    found = inspect.getclosurevars(function)
+    defaults = {name: each.default for name, each in inspect.signature(function).parameters.items()}
+    values = sorted({**found.globals, **found.nonlocals, **defaults}.items())
+    return [(name, repr(value)) for name, value in values if not isinstance(value, list) and _is_plain(value)]
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether the text of a value says all of it."""
+    if isinstance(value, dict):
+        return all(map(_is_plain, (*value, *value.values())))
+    if isinstance(value, list | tuple):
+        return all(map(_is_plain, value))
+    return value is None or isinstance(value, bool | int | float | str | bytes)
 
 
 def _memory(weight: Any) -> Any:

@@ -59,8 +59,10 @@ class InputEncoder:
             return dict(tokenizer(*(list(part) for part in zip(*texts, strict=True))))
         rows, prompts = [], []
         for text in texts:
-            start = [token for part in text[:-1] for token in tokenizer(part, verbose=False)["input_ids"]]
-            rest = tokenizer(text[-1], add_special_tokens=not start, verbose=False)["input_ids"]
+            start: list[int] = []
+            for part in text[:-1]:
+                start += self._tokens(part, begins=not start)
+            rest = self._tokens(text[-1], begins=not start)
             rows.append((start + rest)[: self.max_length])
             prompts.append(len(start))
         self._check_lengths(list(map(len, rows)), texts, config)
@@ -76,6 +78,11 @@ class InputEncoder:
             labels[number, prompt : len(row)] = tokens[number, prompt : len(row)]
         labels[:, 0] = NO_LOSS  # nothing comes before it that could tell it
         return {"input_ids": tokens, "attention_mask": mask, "labels": labels}
+
+    def _tokens(self, text: str, *, begins: bool) -> list[int]:
+        """Those of a text; with what marks a beginning where it is one, once an example."""
+        tokens: list[int] = self._tokenizer(text, add_special_tokens=begins, verbose=False)["input_ids"]
+        return tokens
 
     @property
     def _tokenizer(self) -> Any:

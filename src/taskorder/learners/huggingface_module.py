@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from taskorder.arguments import BadArgument
+from taskorder.learners.huggingface_description import settings_text
 from taskorder.learners.huggingface_weights import ShelvedWeights, Tensors
 
 try:
@@ -26,6 +27,8 @@ except ImportError:  # HuggingFaceLearner says so
 
 PEFT_PREFIX = "base_model.model."
 """Before the names of all weights of a model that PEFT has wrapped."""
+BEFORE_TRAINING = ".original_module."
+"""In the names of weights that PEFT has put a trained copy in the place of."""
 
 
 class WorkingModule:
@@ -38,6 +41,8 @@ class WorkingModule:
         self.seed: int | None = None
         self.names: tuple[str, ...] = ()
         """The weights that training changes."""
+        self.settings = ""
+        """Those of the model as it was made: a Trainer may write to them."""
         self._has: ShelvedWeights | None = None
         self._trains_head = True
 
@@ -56,7 +61,7 @@ class WorkingModule:
                     f"`model_factory` must return a model of transformers, got {type(module).__name__}. Write "
                     "lambda: AutoModelForSequenceClassification.from_pretrained(path, num_labels=2)."
                 )
-            self.names = tuple(_trained(module))
+            self.names, self.settings = tuple(_trained(module)), settings_text(module)
             if self.lora is not None:
                 module = self._wrapped(module)
                 self.names = tuple(_trained(module))
@@ -115,6 +120,14 @@ class WorkingModule:
             if name not in there or there[name].shape != wanted[name].shape:
                 got = f"one without {name}" if name not in there else f"{name} of shape {tuple(there[name].shape)}"
                 raise BadArgument(f"`model` must be like the models of `model_factory`, got {got}.")
+        for name, weight in self.module.named_parameters():
+            if name in self.names or name not in there or BEFORE_TRAINING in name:
+                continue
+            if not torch.equal(there[name].detach().to(weight), weight):
+                raise BadArgument(
+                    f"`model` must have the weights of `model_factory` where nothing is trained, got another {name}. "
+                    "Let model_factory load the weights of this model."
+                )
         return {name: there[name].detach().to("cpu", copy=True).contiguous() for name in self.names}
 
     def check_head(self) -> None:

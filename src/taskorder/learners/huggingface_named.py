@@ -12,6 +12,7 @@ from typing import Any
 
 from taskorder.arguments import BadArgument, unknown
 from taskorder.checks import whole
+from taskorder.learners.call_settings import plain_settings
 from taskorder.learners.huggingface_recipe import FineTuning
 from taskorder.learners.protocol import Learner
 from taskorder.strategies import SHARED, Strategy
@@ -67,13 +68,14 @@ def _read(text: str) -> tuple[str, dict[str, Any]]:
     if not Path(path).exists() and Path(text).exists():
         path, inside = text, "()"  # a folder with parentheses in its name
     try:
-        call = ast.parse(f"f{inside}", mode="eval").body
-        if not isinstance(call, ast.Call) or call.args or not all(each.arg for each in call.keywords):
-            raise ValueError("settings without a name")
-        settings = {str(each.arg): ast.literal_eval(each.value) for each in call.keywords}
+        settings = plain_settings(ast.parse(f"f{inside}", mode="eval").body)
     except (SyntaxError, ValueError) as problem:
         raise BadArgument(
             f"`learner` must be like hf:MODEL_PATH(lora=8,learning_rate=1e-3), got {text!r}: {problem}."
+        ) from None
+    except (RecursionError, MemoryError):
+        raise BadArgument(
+            f"`learner` must be like hf:MODEL_PATH(lora=8), got {len(text)} characters with too many brackets."
         ) from None
     for name in settings:
         if name not in (*OWN_SETTINGS, *RECIPE_SETTINGS):
@@ -97,10 +99,10 @@ def _loaded(path: str, task: Task, images: bool) -> tuple[Callable[[], Any], Any
             f"`learner` must name a folder with a model of transformers and its "
             f"{'image processor' if images else 'tokenizer'}, got {path!r}: {reason}."
         ) from None
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = {"dtype": "float32"}  # whatever the file has: a recipe says how precisely it computes
     if task.labels is not None:
         # a last layer for other classes is replaced by one that is drawn anew
-        options = {"num_labels": len(task.classes), "ignore_mismatched_sizes": True}
+        options |= {"num_labels": len(task.classes), "ignore_mismatched_sizes": True}
     if not images:
         if processor.pad_token is None:
             processor.pad_token = processor.eos_token

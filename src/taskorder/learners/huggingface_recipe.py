@@ -10,12 +10,20 @@ from taskorder.arguments import BadArgument, unknown
 from taskorder.checks import to_float, whole
 
 PRECISIONS = ("fp32", "bf16", "fp16")
+SCHEDULES = (
+    "linear", "cosine", "cosine_with_restarts", "polynomial", "constant", "constant_with_warmup", "inverse_sqrt",
+)  # fmt: skip
+"""Those of transformers that need no settings of their own and no losses on other data."""
+OPTIMIZERS = ("adamw_torch", "adamw_torch_fused")
 PLAIN_SETTINGS = {
     "adam_beta1": 0.9,
     "adam_beta2": 0.999,
     "adam_epsilon": 1e-8,
     "label_smoothing_factor": 0.0,
     "neftune_noise_alpha": None,
+    "lr_scheduler_kwargs": None,
+    "optim_args": None,
+    "dataloader_drop_last": False,
 }
 """Settings of TrainingArguments that a recipe has no place for, with the only value that it follows."""
 
@@ -38,7 +46,7 @@ class FineTuning:
     max_steps: int | None = None
     """Steps in place of epochs."""
     schedule: str = "linear"
-    """Name of a schedule of transformers: linear, cosine, constant, ..."""
+    """Name of a schedule of transformers: linear, cosine, constant, constant_with_warmup, ..."""
     warmup: float = 0.0
     """Steps of warmup, or a share of all steps below 1."""
     weight_decay: float = 0.0
@@ -61,8 +69,9 @@ class FineTuning:
             if not (0 < value < math.inf if low else 0 <= value < math.inf):
                 rule = "above 0" if low else "at least 0"
                 raise BadArgument(f"`{name}` must be a number {rule}, got {getattr(self, name)!r}.")
-        if self.precision not in PRECISIONS:
-            raise unknown("precision", self.precision, PRECISIONS)
+        for name, known in (("schedule", SCHEDULES), ("precision", PRECISIONS)):
+            if getattr(self, name) not in known:
+                raise unknown(name, getattr(self, name), known)
 
     @classmethod
     def of(cls, given: Any) -> FineTuning:
@@ -103,9 +112,9 @@ class FineTuning:
 def _check_plain(given: Any) -> None:
     """Refuse settings that would be passed over."""
     optimizer = str(getattr(given.optim, "value", given.optim))
-    strange = {name: getattr(given, name, value) for name, value in PLAIN_SETTINGS.items()
-               if getattr(given, name, value) != value}  # fmt: skip
-    if not optimizer.startswith("adamw_torch"):
+    found = {name: getattr(given, name, value) for name, value in PLAIN_SETTINGS.items()}
+    strange = {name: value for name, value in found.items() if value != PLAIN_SETTINGS[name] and value != {}}
+    if optimizer not in OPTIMIZERS:
         strange = {"optim": optimizer, **strange}
     if strange:
         name, value = next(iter(strange.items()))

@@ -40,7 +40,9 @@ def train_with(factory: TrainerFactory, module: Any, data: Any, start: Callable[
         size, parts = trainer.args.per_device_train_batch_size, trainer.args.gradient_accumulation_steps
         passes = passes or Passes(size)
         if passes.most < size:
-            _in_parts(trainer, passes.most, -(-size * parts // passes.most))
+            # equal passes: a batch has as many examples as before, and a task as many steps
+            passes.most = max(part for part in range(1, passes.most + 1) if size % part == 0)
+            _in_parts(trainer, passes.most, size * parts // passes.most)
         start()  # a Trainer draws from seeds of its own while it is made
         try:
             trainer.train()

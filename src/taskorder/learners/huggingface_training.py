@@ -60,6 +60,7 @@ class FineTuner:
         recipe, count = self.recipe, len(new)
         num_steps = recipe.num_steps(count)
         weights = [weight for weight in module.parameters() if weight.requires_grad]
+        self._check_dtypes(weights)
         optimizer = torch.optim.AdamW(self._groups(weights), lr=recipe.learning_rate)
         schedule = get_scheduler(recipe.schedule, optimizer, recipe.warmup_steps(num_steps), num_steps)
         scaler = torch.amp.GradScaler(self.device.type, enabled=recipe.precision == "fp16")
@@ -114,6 +115,16 @@ class FineTuner:
             sums += self.passes.each(len(some), work)
             counts.append((encoded["labels"][:, 1:] >= 0).sum(1))
         return torch.cat(sums).numpy(), torch.cat(counts).double().numpy()
+
+    def _check_dtypes(self, weights: list[Any]) -> None:
+        """Refuse weights of 16 bits that cannot be trained so."""
+        fits = {torch.float32, torch.float64} | ({torch.bfloat16} if self.recipe.precision != "fp16" else set())
+        dtype = next((weight.dtype for weight in weights if weight.dtype not in fits), None)
+        if dtype is not None:
+            raise BadArgument(
+                f"`model_factory` must make a model with weights of 32 bits to train, got {dtype}. "
+                "Write from_pretrained(path, dtype=torch.float32)."
+            )
 
     def _groups(self, weights: list[Any]) -> list[dict[str, Any]]:
         """Matrices decay, biases and norms do not."""

@@ -17,6 +17,7 @@ import numpy as np
 from jax import Array, lax
 
 from taskorder.engine.losses import among, as_floats, cross_entropy
+from taskorder.engine.lwf import divergence
 from taskorder.engine.nets import Net, Params
 from taskorder.engine.train import MAX_GROUP, Pool, Recipe, State, adam, shuffles
 from taskorder.machine import cores
@@ -159,23 +160,12 @@ def _drawn(old: OldPool, extra: int, epoch: Array, number: Array) -> Array:
 def penalty(settings: Penalized, net: Net, memory: Any, params: Params, inputs: Array, outputs: Array) -> Array:
     """What a strategy adds to the loss of one network on a batch of new examples."""
     if isinstance(settings, Distill):
-        return settings.strength * _divergence(settings.temperature, net, memory, inputs, outputs)
+        return divergence(settings, outputs, net.apply(memory.params, inputs), memory.heads)
     if isinstance(settings, EWC):
         moved = jax.tree.map(lambda f, now, w: (f * (now - w) ** 2).sum(), memory.matters, params, memory.weights)
     else:
         moved = jax.tree.map(lambda now, w: ((now - w) ** 2).sum(), params, memory)
     return settings.strength / 2 * jnp.stack(jax.tree.leaves(moved)).sum()
-
-
-def _divergence(T: float, net: Net, memory: FormerAnswers, inputs: Array, outputs: Array) -> Array:
-    """Of the new answers from the old ones, both softened, summed over heads; 0 where nothing is old."""
-    said = lax.stop_gradient(net.apply(memory.params, inputs))
-
-    def of_head(own: Array) -> Array:
-        old, new = (jax.nn.log_softmax(among(each, own) / T) for each in (said, outputs))
-        return jnp.where(own, jnp.exp(old) * (old - new), 0.0).sum(axis=1).mean()
-
-    return T**2 * jax.vmap(of_head)(memory.heads).sum()
 
 
 @functools.partial(jax.jit, static_argnames=("net",))

@@ -10,6 +10,7 @@ from typing import Any
 
 from taskorder.arguments import BadArgument, did_you_mean
 from taskorder.checks import positive_count
+from taskorder.learners.call_settings import plain_settings
 from taskorder.learners.protocol import Learner
 from taskorder.learners.strategy import checked_heads
 from taskorder.strategies import SHARED, Strategy
@@ -128,12 +129,8 @@ def _estimator(text: str, batch_size: int | None) -> Any:
     try:
         node = ast.parse(text, mode="eval").body
         call = node if isinstance(node, ast.Call) else ast.Call(node, [], [])
-        settings = {keyword.arg: _plain(keyword) for keyword in call.keywords if keyword.arg}
+        settings = plain_settings(call)
         name = call.func.id if isinstance(call.func, ast.Name) else ""
-        if call.args or None in {keyword.arg for keyword in call.keywords}:
-            raise ValueError("settings without a name")
-        if len(settings) < len(call.keywords):
-            raise ValueError("a setting that is given twice")
     except (SyntaxError, ValueError) as problem:
         raise BadArgument(f"`learner` must be like sklearn:SGDClassifier(alpha=1), got {text!r}: {problem}.") from None
     except (RecursionError, MemoryError):
@@ -154,12 +151,3 @@ def _estimator(text: str, batch_size: int | None) -> Any:
     known = [each for module in SKLEARN for each in dir(import_module(f"sklearn.{module}")) if each[0].isupper()]
     meant = did_you_mean(name, known)
     raise BadArgument(f"`learner` must name a class of scikit-learn's {', '.join(SKLEARN)}, got {text!r}.{meant}")
-
-
-def _plain(setting: ast.keyword) -> Any:
-    """The value of a setting."""
-    try:
-        return ast.literal_eval(setting.value)
-    except (ValueError, TypeError):
-        text = f"{setting.arg}={ast.unparse(setting.value)}"
-        raise ValueError(f"{text} is no plain value; texts stand in quotes") from None

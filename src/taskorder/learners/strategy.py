@@ -239,7 +239,14 @@ class Strategic:
         """The old examples that join the batches of a task; None where there are none."""
         if self._acting is None or not hasattr(self._acting, "replayed"):
             return None
-        parts = tuple(part for part in self._acting.replayed(memory) if len(part))
+        replayed = tuple(self._acting.replayed(memory) or ())
+        strange = next((part for part in replayed if not isinstance(part, KeptExamples)), None)
+        if strange is not None:
+            raise BadArgument(
+                f"`strategy` must replay KeptExamples, got {type(strange).__name__}. "
+                "Keep them with KeptExamples.of(task, rows)."
+            )
+        parts = tuple(part for part in replayed if len(part))
         if not parts:
             return None
         replay = Replay(share=getattr(self._acting, "share", Replay().share))

@@ -165,6 +165,20 @@ def test_models_and_tasks_must_go_together(bert, gpt2, tokenizer, reviews, corpo
         fit(bert, Task("film", [[1.0, 2.0], [2.0, 1.0]], [0, 1]))
 
 
+def test_weights_of_16_bits_that_cannot_be_trained_are_refused(bert, tokenizer, reviews):
+    def fit(dtype, precision):
+        learner = HuggingFaceLearner(
+            lambda: bert().to(dtype), tokenizer, FineTuning(epochs=1, precision=precision), device="cpu"
+        )
+        learner.fit(learner.make(0), reviews[0])
+
+    fit(torch.bfloat16, "bf16")
+    message = r"^`model_factory` must make a model with weights of 32 bits to train, got torch\.{}\. Write from_pre"
+    for dtype, precision in (("float16", "fp32"), ("float16", "fp16"), ("bfloat16", "fp16")):
+        with pytest.raises(ValueError, match=message.format(dtype)):
+            fit(getattr(torch, dtype), precision)
+
+
 def test_a_lora_that_leaves_the_last_layer_out_is_refused(bert, tokenizer, reviews):
     peft = pytest.importorskip("peft")
     for merge in (False, True):
@@ -194,6 +208,8 @@ def test_arguments_are_checked(bert, tokenizer):
     for options, message in (
         ({"epochs": 0}, r"^`epochs` must be a number above 0, got 0\."),
         ({"batch_size": 2.5}, r"^`batch_size` must be a whole number of at least 1, got 2\.5\."),
+        ({"schedule": "linaer"}, r"^`schedule` must be one of linear, cosine, .* Did you mean 'linear'\?"),
+        ({"schedule": "reduce_lr_on_plateau"}, r"^`schedule` must be one of linear, cosine, .* got 'reduce_lr_on_pl"),
         ({"precision": "bf32"}, r"^`precision` must be one of fp32, bf16, fp16, got 'bf32'\. Did you mean"),
     ):
         with pytest.raises(ValueError, match=message):

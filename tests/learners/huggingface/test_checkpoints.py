@@ -110,6 +110,28 @@ def test_a_model_of_a_person_is_adopted(bert, tokenizer, reviews, gpt2):
         learner.adopt(3, ())
 
 
+def test_a_model_that_differs_where_nothing_is_trained_is_refused(bert, tokenizer, reviews, adapter):
+    """Its weights would be left behind."""
+    import peft
+
+    def frozen():
+        model = bert()
+        model.bert.requires_grad_(requires_grad=False)
+        return model
+
+    for factory, options, given in (
+        (frozen, {}, bert),
+        (bert, {"lora": adapter}, lambda: peft.get_peft_model(bert(), adapter)),
+    ):
+        learner = HuggingFaceLearner(factory, tokenizer, RECIPE, **options)
+        assert learner.loss(learner.adopt(given(), reviews[0].classes), reviews[0]) > 0
+        other = given()
+        with torch.no_grad():
+            next(weight for name, weight in other.named_parameters() if "LayerNorm" in name).add_(0.1)
+        with pytest.raises(ValueError, match=r"^`model` must have the weights of `model_factory` where nothing is tr"):
+            learner.adopt(other, reviews[0].classes)
+
+
 def test_other_settings_are_another_learner(bert, gpt2, tokenizer, adapter):
     made = [
         HuggingFaceLearner(bert, tokenizer),

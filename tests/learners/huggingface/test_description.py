@@ -52,6 +52,34 @@ def test_what_changes_results_changes_the_description(bert, unused):
     assert len(set(said)) == 3
 
 
+def test_settings_of_the_model_count_although_its_weights_are_the_same(folder, unused):
+    from transformers import AutoModelForSequenceClassification
+
+    def load(**settings):
+        return lambda: AutoModelForSequenceClassification.from_pretrained(folder / "bert", **settings)
+
+    said = [HuggingFaceLearner(load(hidden_dropout_prob=p), unused, RECIPE).describe() for p in (0.0, 0.3, 0.0)]
+    assert said[0] == said[2] != said[1]
+
+
+def test_the_values_that_a_function_was_made_with_count(bert, unused):
+    def trainer(rate, last=0.0, **options):
+        done = []
+
+        def train(model, data, decay=last):
+            done.append(rate)
+            return options, decay
+
+        return train
+
+    made = [trainer(0.1), trainer(0.2), trainer(0.1, last=0.1), trainer(0.1, steps=3), trainer(0.1)]
+    said = [HuggingFaceLearner(bert, unused, trainer=train).describe() for train in made]
+    assert len(set(said)) == 4
+    assert said[0] == said[4]
+    made[0](None, None)  # what it writes down is no setting
+    assert HuggingFaceLearner(bert, unused, trainer=made[0]).describe() == said[0]
+
+
 def test_a_second_call_learns_nothing_again(tmp_path, bert, unused, reviews):
     learner, fits = HuggingFaceLearner(bert, unused, RECIPE), []
     options = {"pilot": 1.0, "seeds": 1, "draws": 0, "store": tmp_path / "fits.sqlite"}

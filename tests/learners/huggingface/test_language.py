@@ -1,5 +1,8 @@
 """Language models: the loss per token, and what counts as knowledge."""
 
+import copy
+from itertools import chain
+
 import numpy as np
 import pytest
 
@@ -73,6 +76,24 @@ def test_prompts_have_no_loss(gpt2, tokenizer):
         total -= sum(float(said[len(start) + k - 1, token]) for k, token in enumerate(rest))
         count += len(rest)
     assert loss == pytest.approx(total / count, rel=1e-5)
+
+
+def test_what_marks_a_beginning_stands_there_once(gpt2, tokenizer):
+    """Tokenizers of Llama and Gemma put it before every text; an example of several columns begins once."""
+    pandas, processors = pytest.importorskip("pandas"), pytest.importorskip("tokenizers.processors")
+    marking = copy.deepcopy(tokenizer)
+    mark = marking.eos_token_id
+    marking.backend_tokenizer.post_processor = processors.TemplateProcessing(
+        single="[EOS] $A", special_tokens=[("[EOS]", mark)]
+    )
+    words = {"topic": "the film", "ask": "was it", "answer": "very good"}
+    plain = [tokenizer(text)["input_ids"] for text in words.values()]
+    for count in (1, 2, 3):
+        learner = HuggingFaceLearner(gpt2, marking, column=tuple(words)[-count:])
+        encoded = learner.encoder.continued(pandas.DataFrame([words]), None)
+        assert encoded["input_ids"][0].tolist() == [mark, *chain(*plain[-count:])]
+        assert encoded["labels"][0].tolist()[-2:] == plain[-1]
+        assert (encoded["labels"][0][:-2] == -100).all()
 
 
 def test_knowledge_is_the_share_of_the_way_from_the_untouched_to_the_tuned_model(gpt2, tokenizer, corpora):

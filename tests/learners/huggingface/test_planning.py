@@ -13,6 +13,7 @@ pytest.importorskip("transformers")
 from taskorder import Task, plan
 from taskorder.cli import main
 from taskorder.learners import FineTuning, HuggingFaceLearner, Replay, learn_orders
+from taskorder.learners.named import named_learner
 from taskorder.records import Plan
 
 pytestmark = pytest.mark.filterwarnings("default")
@@ -109,8 +110,23 @@ def test_a_learner_that_is_wrong_is_one_line(tmp_path, monkeypatch, capsys, fold
         (f"hf:{folder / 'bert'}(rank=8)", "`--learner` must be one of lora, merge, max_length, learning_rate"),
         (f"hf:{folder / 'bert'}(lora=0)", "`--learner` must have a rank of at least 1 as lora, got 0."),
         (f"hf:{folder / 'bert'}(8)", "`--learner` must be like hf:MODEL_PATH(lora=8,learning_rate=1e-3)"),
+        (f"hf:{folder / 'bert'}(precision=bf16)", "precision=bf16 is no plain value; texts stand in quotes."),
+        (f"hf:{folder / 'bert'}(lora=8,lora=4)", "a setting that is given twice."),
+        (f"hf:{folder / 'bert'}(schedule='cosin')", "must be one of linear, cosine"),
     ):
         assert message in said(capsys, "--learner", learner)
+
+
+def test_a_model_is_trained_as_precisely_as_its_recipe_says(tmp_path, folder, tokenizer, reviews):
+    """Not as its file is, which is what transformers does: small steps are lost in weights of 16 bits."""
+    from transformers import AutoModelForSequenceClassification
+
+    load = AutoModelForSequenceClassification.from_pretrained
+    load(folder / "bert").to(torch.bfloat16).save_pretrained(tmp_path / "half")
+    tokenizer.save_pretrained(tmp_path / "half")
+    assert load(tmp_path / "half").dtype == torch.bfloat16
+    learner = named_learner(f"hf:{tmp_path / 'half'}", reviews)
+    assert {tensor.dtype for tensor in learner.make(0).weights.read().values()} == {torch.float32}
 
 
 KILLED = """

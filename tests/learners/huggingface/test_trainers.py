@@ -166,6 +166,12 @@ def test_a_trainer_that_runs_out_of_memory_takes_smaller_passes(bert, tokenizer,
     assert [made.args.per_device_train_batch_size for made in factory.made] == [20, 10, 5]
     assert [made.args.gradient_accumulation_steps for made in factory.made] == [1, 2, 4]
     assert losses[0] == pytest.approx(losses[1], rel=1e-4)
+    factory = trainer(limited(3), num_train_epochs=1, per_device_train_batch_size=5)
+    learner = HuggingFaceLearner(bert, tokenizer, trainer=factory)
+    learner.fit(learner.make(0), reviews[0])
+    smaller = factory.made[-1]  # 3 would make batches of 6 of 5, and fewer steps where a task is larger
+    assert (smaller.args.per_device_train_batch_size, smaller.args.gradient_accumulation_steps) == (1, 5)
+    assert smaller.state.global_step == 4
     learner = HuggingFaceLearner(bert, tokenizer, trainer=trainer(limited(0)))
     with pytest.raises(ValueError, match=r"^`learner` must fit into memory, got out of memory with one example"):
         learner.fit(learner.make(0), reviews[0])

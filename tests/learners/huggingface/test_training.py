@@ -158,8 +158,25 @@ def test_training_arguments_say_the_same_as_a_recipe(tmp_path, bert, tokenizer, 
     assert learners[1].recipe.at_once == 4
     losses = [learner.loss(learner.fit(learner.make(0), reviews[0]), reviews[0]) for learner in learners]
     assert losses[0] == pytest.approx(losses[1], rel=1e-5)
-    with pytest.raises(ValueError, match=r"^`recipe` must be AdamW with plain settings, got optim='adafactor'\."):
-        HuggingFaceLearner(bert, tokenizer, TrainingArguments(str(tmp_path), optim="adafactor", use_cpu=True))
+
+
+@pytest.mark.parametrize(
+    ("options", "got"),
+    [
+        ({"optim": "adafactor"}, "optim='adafactor'"),
+        ({"optim": "adamw_torch_8bit"}, "optim='adamw_torch_8bit'"),
+        ({"dataloader_drop_last": True}, "dataloader_drop_last=True"),
+        ({"lr_scheduler_type": "cosine", "lr_scheduler_kwargs": {"num_cycles": 3}}, "lr_scheduler_kwargs={'num_"),
+        ({"adam_beta1": 0.0}, "adam_beta1=0.0"),
+    ],
+)
+def test_training_arguments_that_would_be_passed_over_are_refused(tmp_path, bert, tokenizer, options, got):
+    from transformers import TrainingArguments
+
+    arguments = TrainingArguments(str(tmp_path), use_cpu=True, **options)
+    with pytest.raises(ValueError, match=r"^`recipe` must be AdamW with plain settings, got ") as problem:
+        HuggingFaceLearner(bert, tokenizer, arguments)
+    assert got in str(problem.value)
 
 
 def test_the_same_seed_gives_the_same_numbers(bert, tokenizer, reviews):
