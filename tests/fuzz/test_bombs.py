@@ -51,8 +51,9 @@ READERS_OF_OURS = {
     "cli/__init__.py", "cli/output.py",  # /dev/null
     "files.py", "cli/export.py", "tables/writing.py", "runs/archive.py", "runs/locks.py",  # to write
     "records/writing.py", "explorer/searches.py", "runs/index.py",  # JSON that was made a moment before
+    "learners/huggingface_description.py",  # and that of a tokenizer
     "explorer/app.py", "report/document.py", "report/still_svg.py", "tables/reading.py",  # parts of the package
-    "machine.py", "learners/named.py", "learners/huggingface_named.py", "ordering/kernels/jit.py", "runs/cluster.py",
+    "machine.py", "learners/call_settings.py", "ordering/kernels/jit.py", "runs/cluster.py",
     "reproduction/running.py", "reproduction/corpora.py", "reproduction/language_runs.py",
     "reproduction/finetuning_data.py", "reproduction/finetuning_models.py",
 }  # fmt: skip
