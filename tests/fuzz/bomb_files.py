@@ -141,6 +141,29 @@ def archive(members: Callable[[], dict[str, tuple[bytes, int]]], method: int = z
     return make
 
 
+def table_of_zeros(size: int) -> Make:
+    """A table of so many tasks, deflated to a thousandth."""
+    return archive(lambda: {"similarity.npy": (npy_header((size, size), "<f8"), 8 * size * size)})
+
+
+def table_with_names(count: int) -> Make:
+    """A table of two tasks with so many empty names of eight bytes, deflated to a thousandth."""
+    table = npy_header((2, 2), "<f8") + np.eye(2).tobytes()
+    return archive(lambda: {"similarity.npy": (table, 0), "names.npy": (npy_header((count,), "|S8"), 8 * count)})
+
+
+def packed_table(size: int) -> Make:
+    """A table of numbers as numpy packs it."""
+
+    def make(path: Path) -> None:
+        table = np.random.default_rng(0).uniform(0, 1, (size, size))
+        np.fill_diagonal(table, 1)
+        with path.open("wb") as file:  # numpy would put its own ending to a name
+            np.savez_compressed(file, similarity=table)
+
+    return make
+
+
 def labels(count: int) -> tuple[bytes, int]:
     """A member with as many labels of two classes."""
     return npy_header((count,)) + bytes(k % 2 for k in range(count)), 0

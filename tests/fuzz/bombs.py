@@ -2,7 +2,7 @@
 
     python -m tests.fuzz.bombs                    # every case, in a process of its own with limits
     python -m tests.fuzz.bombs --only Parquet     # those whose names have this in them
-    python -m tests.fuzz.bombs --before 2ecbc35   # and what they cost with the code of that commit, from git
+    python -m tests.fuzz.bombs --before 3e8a4ab   # and what they cost with the code of that commit, from git
 
 Memory is what a process takes beyond what it had before it read, seconds are of the processor. A process that takes
 3 GiB is ended, and so is one that takes half a minute for a file that does not hold what it says. The exit code is 1 if

@@ -49,6 +49,10 @@ TABLES = [
     *of(
         "NPZ table",
         ("100,000 members", made.archive(lambda: {f"{k:x}": (b"", 0) for k in range(100_000)})),
+        ("2 GB of zeros", made.table_of_zeros(16_000)),
+        ("2 GB of names", made.table_with_names(250_000_000)),
+        ("a header of gigabytes", made.archive(lambda: {"similarity.npy": (npy_header((2000, 10**6), "<f8"), 2 * MB)})),
+        ("2000 x 2000 numbers", made.packed_table(2000), FAIR),
     ),
     *of(
         "workbook",

@@ -112,6 +112,17 @@ DATA = [
         ending=".csv",
     ),
     *of(
+        "tasks by class",
+        (
+            "2 GB of zeros, in NPZ",
+            made.archive(
+                lambda: {"inputs.npy": (npy_header((2, 1000, 1000, 1000)), 2 * 10**9), "labels.npy": made.labels(2)}
+            ),
+        ),
+        read=ways.tasks,
+        ending=".npz",
+    ),
+    *of(
         "tasks by column",
         ("a task a row", text("x,label,place\n", times("0,a,p\n1,b,p\n", 1000), lines("0,a,{0}\n1,b,{0}\n", 200_000))),
         (
@@ -298,6 +309,9 @@ EXPLORER = [
         ("one name twice", text("{", lines('"{0:x}":0,', 1_000_000), '"0":0}')),
         ("2000 x 2000 digits", text(made.table(2000, lambda _: [0] * 2000))),
         ("500 x 500 numbers", text(made.table(500, made.random_cells(500))), FAIR),
+        ("2 GB of zeros, in NPZ", made.table_of_zeros(16_000)),
+        ("2 GB of names, in NPZ", made.table_with_names(250_000_000)),
+        ("500 x 500 numbers, in NPZ", made.packed_table(500), FAIR),
     ),
     *of(
         "explorer: plan",

@@ -3,8 +3,9 @@
     PYTHONPATH=src python -m tests.fuzz.flips --flips 1000 --seed 0
 
 The store is that of `tests/runs/store_of_version_2.db`, four trained runs, brought up to date by the code that runs.
-The archive and the kept results hold the same runs. A flip is `silent` when a reader ends well and says something else
-than of the whole file; `noticed` when one ends with its error of one line; `harmless` when all say the same.
+The archive and the kept results hold the same runs; the pilot's store is that of a pilot of four tasks, which goes on
+from it: what is learned again counts as another answer. A flip is `silent` when a reader ends well and says something
+else than of the whole file; `noticed` when one ends with its error of one line; `harmless` when all say the same.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from pathlib import Path
 from random import Random
 
 from reproduction.running import keep_results, load_results
+from taskorder import Plan, Task, plan
 from taskorder.cli import main as command
+from taskorder.learners import CallableLearner
 from taskorder.runs.archive import load_archive
 from taskorder.runs.specs import RunSpec
 from taskorder.runs.store import Store
@@ -58,6 +61,29 @@ def of_store(folder: Path) -> Answers:
     return [*answers, REFUSED]
 
 
+def of_pilot(folder: Path) -> Answers:
+    """What `status` and a pilot that goes on make of its store, and what the pilot learns again."""
+    answers, asked = [said("status", str(folder / "pilot.sqlite"), "--json")], list[str]()
+    try:
+        found = pilot(folder, asked)
+    except ValueError as problem:
+        return [*answers, REFUSED if "\n" not in str(problem) else "an error of several lines"]
+    return [*answers, json.dumps([{**found.to_dict(), "seconds": 0}, asked])]
+
+
+def pilot(folder: Path, asked: list[str]) -> Plan:
+    """The plan of a pilot with a store; what it has to learn goes into `asked`."""
+
+    def answer(learned: tuple[str, ...], test: str, seed: int) -> dict[str, float]:
+        asked.append(f"{learned} {test} {seed}")
+        last = 0.9 if learned[-1:] == (test,) else 0.1 * len({*learned, test}) * (test != "d")
+        known = last if learned else 0.0
+        return {"loss": 1 - known, "chance": 1.0, "accuracy": (1 + known) / 2}
+
+    tasks, learner = [Task(name) for name in "abcd"], CallableLearner(answer, name="box")
+    return plan(tasks, learner, seeds=2, draws=0, budget=None, store=folder / "pilot.sqlite", progress=False)
+
+
 def of_archive(folder: Path) -> Answers:
     """What is in a store after an archive was loaded."""
     return loaded(lambda store: load_archive(folder / "runs.json", store))
@@ -81,6 +107,7 @@ def loaded(load: Callable[[Store], int]) -> Answers:
 
 SUBJECTS: dict[str, tuple[str, Callable[[Path], Answers]]] = {
     "store": ("runs.sqlite", of_store),
+    "pilot's store": ("pilot.sqlite", of_pilot),
     "archive: runs.csv.gz": ("runs.csv.gz", of_archive),
     "archive: runs.json": ("runs.json", of_archive),
     "kept results: figure.runs.json.gz": ("figure.runs.json.gz", of_results),
@@ -122,11 +149,12 @@ def experiment(subject: str, flips: int, seed: int) -> Counter[str]:
 
 
 def prepare(folder: Path) -> None:
-    """A store, its archive and its results as a figure keeps them, all of the same runs."""
+    """A store, its archive and its results as a figure keeps them, all of the same runs; and a pilot's store."""
     (folder / "runs.sqlite").write_bytes(SEED_STORE.read_bytes())
     with Store(folder / "runs.sqlite") as store:
         SPECS[:] = [RunSpec(entry.kind, entry.params) for entry in store.entries()]
         keep_results(folder / "figure.runs.json.gz", store, SPECS)
+    pilot(folder, [])
     assert said("export", str(folder / "runs.sqlite"), "-o", str(folder / "runs.csv.gz"), "--whole") != REFUSED
 
 
