@@ -252,7 +252,7 @@ def test_a_late_bound_takes_one_factorization_where_that_takes_long(monkeypatch)
     problem = given(12).problem()
     exact = optimum.root_bound(problem)
     assert optimum.root_bound(problem, over()) <= exact + 1e-12
-    monkeypatch.setattr(optimum, "PROMPT", 0)
+    monkeypatch.setattr(optimum, "PROMPT_TERMS", 0)
     factors = counted(monkeypatch, scipy.linalg, "cho_factor")
     assert optimum.root_bound(problem, over()) <= exact + 1e-12
     assert len(factors) == 1

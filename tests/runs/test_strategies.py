@@ -118,14 +118,15 @@ def test_runs_with_strategies_are_whole():
 
 
 def test_the_atlas_is_made_of_runs():
-    cells = dict(atlas.cells())
+    cells = {cell.name: cell for cell in atlas.cells()}
     assert len(cells) == 2 * (12 + 4 + 3) + 4
-    for name, config in cells.items():
-        written = atlas.toml(config)
-        assert RunSpecs(config_of(tomllib.loads(written))) == RunSpecs(config), name
-        assert config.batch_size == 4
+    for name, cell in cells.items():
+        written = atlas.toml(cell.config)
+        assert RunSpecs(config_of(tomllib.loads(written))) == RunSpecs(cell.config), name
+        assert cell.config.batch_size == 4
     plain, replay = cells["fashion-class-plain"], cells["fashion-class-replay100"]
-    assert atlas.network_steps("fashion-class-plain", plain) == atlas.network_steps("fashion-class-replay100", replay)
-    assert len(RunSpecs(plain)) == 60
-    assert isinstance(RunSpecs(replay)[0], RunSpec)
-    assert strategy_in(RunSpecs(replay)[0].params) == Replay(100)
+    assert atlas.network_steps(plain) == atlas.network_steps(replay)
+    assert len(RunSpecs(plain.config)) == 60
+    (first, *_) = RunSpecs(replay.config)
+    assert isinstance(first, RunSpec)
+    assert strategy_in(first.params) == Replay(100)
