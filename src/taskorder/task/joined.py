@@ -19,15 +19,18 @@ def joined(parts: Sequence[Any]) -> Any:
     first = parts[0]
     if len(parts) == 1:
         return first
-    home = type(first).__module__.partition(".")[0]
-    if isinstance(first, list) or len({type(part) for part in parts}) > 1:  # texts in lists and in series, say
-        return list(chain.from_iterable(parts))
-    if home == "scipy":
+    homes = {type(part).__module__.partition(".")[0] for part in parts}
+    if homes == {"scipy"}:
         import scipy.sparse
 
         return scipy.sparse.vstack(parts, format="csr")
-    if home == "pandas":
-        return import_module("pandas").concat(parts, ignore_index=True)
-    if home == "polars":
-        return import_module("polars").concat(parts)
-    return np.concatenate(parts)
+    if homes == {"polars"}:
+        relaxed = {"how": "vertical_relaxed"} if hasattr(first, "columns") else {}  # whole numbers and others, say
+        return import_module("polars").concat(parts, **relaxed)
+    if homes == {"pandas"} or hasattr(first, "columns"):
+        pandas = import_module("pandas")
+        return pandas.concat([part if hasattr(part, "iloc") else pandas.DataFrame(part.to_dict(as_series=False))
+                              for part in parts], ignore_index=True)  # fmt: skip
+    if homes == {"numpy"}:
+        return np.concatenate(parts)
+    return list(chain.from_iterable(parts))  # texts, in lists and in series

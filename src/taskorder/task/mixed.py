@@ -29,10 +29,12 @@ class MixedTask(Task):
         """
         inputs = joined([task.rows[np.arange(len(task.targets))] for task in tasks])
         first = tasks[0]
-        labels = None if first.labels is None else np.concatenate([task.labels for task in tasks])
+        labels = None if first.labels is None else [task.labels for task in tasks]
+        if labels is not None and not first.regression and len({part.dtype.kind for part in labels}) > 1:
+            labels = [part.astype(object) for part in labels]  # or numbers would become texts beside texts
         return cls(
-            " + ".join(task.name for task in tasks), inputs, labels, classes=first.classes, regression=first.regression,
-            parts=tuple(tasks),
+            " + ".join(task.name for task in tasks), inputs, None if labels is None else np.concatenate(labels),
+            classes=first.classes, regression=first.regression, parts=tuple(tasks),
         )  # fmt: skip
 
 
