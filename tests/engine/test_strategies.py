@@ -127,6 +127,20 @@ def test_a_batch_of_orders_equals_a_plain_loop(strategy, head):
 
 
 @pytest.mark.slow("training")
+@pytest.mark.parametrize("strategy", [None, *STRATEGIES], ids=["plain", *NAMES])
+def test_whole_orders_visit_tasks_again_as_the_tree_does(strategy):
+    """On the examples in a new order, and what is remembered is that of the last visit."""
+    train, test, net = pools_of("shared")
+    curricula = [Curriculum((0, 1, 2), ((0, 1, 0, 2), (2, 0, 1), (1, 1, 0)), SEED)]
+    recipe = replace(RECIPE, strategy=strategy)
+    for order in curricula[0].orders:
+        one = [replace(curricula[0], orders=(order,))]
+        (path,), _ = train_orders(net, train, test, one, recipe=recipe)
+        (whole,) = train_whole_orders(net, train, test, one, recipe=recipe)
+        np.testing.assert_allclose(whole.loss[0], path.loss[0, -1], rtol=2e-4)
+
+
+@pytest.mark.slow("training")
 @pytest.mark.parametrize("head", ["shared", "task", "class"])
 def test_joint_training_equals_a_plain_loop_over_all_tasks(head):
     train, test, net = pools_of(head)  # tasks of different sizes
@@ -165,6 +179,9 @@ def test_joint_training_refuses_what_means_nothing():
         train_orders(net, train, test, curricula, recipe=Recipe(strategy=Replay(2)), joint=True)
     with pytest.raises(BadArgument, match="`reset` must be False in joint training"):
         train_orders(net, train, test, curricula, recipe=Recipe(reset=True), joint=True)
+    again = [Curriculum((0, 1, 2), ((0, 1, 2), (0, 1, 0)))]
+    with pytest.raises(BadArgument, match=r"`orders` must have every task once in joint training, got \(0, 1, 0\)"):
+        train_orders(net, train, test, again, recipe=Recipe(), joint=True)
 
 
 def test_five_tasks_take_325_trainings_with_every_strategy(monkeypatch, digits):
@@ -215,6 +232,14 @@ def test_what_replay_keeps():
     assert len(both) == 14
     assert set(both) == set(reservoir.of_prefix((0, 1, 2), 7, (1, 0)))
     assert 0 < (both // length == 0).sum() < 14
+
+
+def test_a_reservoir_has_the_room_of_its_own_set():
+    """Whatever other sets share the task and the seed."""
+    train, _, _ = pools_of("class")
+    keeper = Keeper(Replay(1, memory="reservoir"), train)
+    assert len(keeper.of_prefix((0, 2), 7, (0,))) == 4
+    assert len(keeper.of_prefix((0, 1, 2), 7, (0,))) == 7
 
 
 @pytest.mark.parametrize("head", ["shared", "task", "class"])

@@ -6,13 +6,14 @@ shuffles: in the end every example has come once an epoch, and after s tasks as 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import jax.numpy as jnp
 import numpy as np
 
 from taskorder.arguments import BadArgument
 from taskorder.engine.train import Pool, Recipe
+from taskorder.prefixes import Prefix
 
 
 def mixed_pool(pool: Pool, sets: Sequence[Sequence[int]]) -> Pool:
@@ -32,9 +33,12 @@ def mixed_pool(pool: Pool, sets: Sequence[Sequence[int]]) -> Pool:
     )
 
 
-def check_joint(recipe: Recipe) -> None:
-    """An error where a recipe has what means nothing without an order."""
+def check_joint(recipe: Recipe, orders: Iterable[Prefix]) -> None:
+    """An error where a recipe or an order has what means nothing without an order."""
     if recipe.strategy is not None:
         raise BadArgument(f"`strategy` must be None in joint training, got {recipe.strategy}.")
     if recipe.reset:
         raise BadArgument("`reset` must be False in joint training, which has no tasks to reset the optimizer at.")
+    again = next((order for order in orders if len(set(order)) < len(order)), None)
+    if again is not None:  # an epoch has every example once
+        raise BadArgument(f"`orders` must have every task once in joint training, got {again}. Take more epochs.")

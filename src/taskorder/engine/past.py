@@ -72,7 +72,7 @@ class Lookback:
         if isinstance(self._strategy, Distill):
             old = [[tasks[position] for position in dict.fromkeys(prefix)] for tasks, _, prefix in learned]
             allowed = self._allowed
-            heads = [self._used[own].any(axis=0)[None] if allowed is None else allowed[own] for own in old]
+            heads = [np.atleast_2d(self._used[own].any(axis=0)) if allowed is None else allowed[own] for own in old]
             return Past.of_heads(heads, self._num_heads)
         return Past()
 

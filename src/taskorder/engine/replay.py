@@ -35,7 +35,7 @@ class Keeper:
     def __init__(self, settings: Replay, pool: Pool) -> None:
         self._settings, self._length = settings, pool.rows.shape[1]
         self._labels, self._counts = np.asarray(pool.labels), np.asarray(pool.counts)
-        self._kept: dict[tuple[int, int, int, int], tuple[Ints, Floats]] = {}
+        self._kept: dict[tuple[int, int, int, int, int], tuple[Ints, Floats]] = {}
 
     def most(self, tasks: Sequence[int]) -> int:
         """The most examples that can be kept of a set of tasks; those that have fewer are kept whole."""
@@ -60,7 +60,7 @@ class Keeper:
 
     def _of_task(self, task: int, seed: int, position: int, visit: int, room: int) -> tuple[Ints, Floats]:
         """The examples of a task that may stay, and their priorities."""
-        key = task, seed, position, visit
+        key = task, seed, position, visit, room  # sets that share a task may have different room
         if key not in self._kept:
             labels = self._own(task)
             priority = np.random.default_rng([seed, position, visit]).random(len(labels))

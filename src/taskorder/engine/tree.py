@@ -147,7 +147,7 @@ def walk(
     counts, trees = np.asarray(train.counts), [PrefixTree(curriculum.orders) for curriculum in curricula]
     lookback, mixed = lookback_of(net, recipe, train, curricula), None
     if joint:
-        check_joint(recipe)
+        check_joint(recipe, (order for curriculum in curricula for order in curriculum.orders))
         mixed = mixed_pool(train, [curriculum.tasks for curriculum in curricula])
     run = _Walk(
         net, train, curricula, visit, recipe, max_networks, work or Work(), report, counts, trees, lookback, mixed

@@ -156,10 +156,10 @@ def _remembered(
     if not isinstance(recipe.strategy, EWC):
         return state
     rows = jnp.asarray(_padded_rows(ended))
-    own = [(curricula[branch.curriculum], branch.prefix[-1]) for branch in last]
+    own = [(curricula[branch.curriculum], branch.prefix) for branch in last]
     own += own[-1:] * (len(rows) - len(own))
-    keys = jnp.stack([stream_key(curriculum.seed * 1000, position) for curriculum, position in own])
-    tasks = jnp.asarray([curriculum.tasks[position] for curriculum, position in own])
+    keys = jnp.stack([stream_key(each.seed * 1000 + prefix.count(prefix[-1]) - 1, prefix[-1]) for each, prefix in own])
+    tasks = jnp.asarray([each.tasks[prefix[-1]] for each, prefix in own])
     some = remembered(net, recipe, state.take(rows), train, jnp.arange(len(rows)), keys, tasks)
     return state._replace(memory=jax.tree.map(lambda old, new: old.at[rows].set(new), state.memory, some.memory))
 
