@@ -41,6 +41,12 @@ def after(learner, tasks, seed=0):
     return model
 
 
+def test_fewer_models_are_trained_at_once_where_a_strategy_needs_memory():
+    net = mlp((1000,), 2, hidden=(1000,))
+    plain, ewc = (JaxLearner(net, strategy=strategy) for strategy in (None, EWC(1.0)))
+    assert ewc.at_once < plain.at_once == ewc.with_strategy(None).at_once
+
+
 def written_out(learner, tasks, penalty=None, after_task=None, more=None, own=None):
     """The weights after full batches of every task, what is replayed and what is added to the loss."""
     state, net = learner.make(0).batch, learner.net

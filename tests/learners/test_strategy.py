@@ -101,6 +101,17 @@ def test_replay_in_scikit_learn_is_a_mixed_pass(network):
         assert model.estimator.loss_curve_[-1] > 0
 
 
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 0.8])
+@pytest.mark.parametrize("size", [4, 7, "auto"])
+def test_a_network_of_scikit_learn_takes_as_many_steps_with_replay(size, share):
+    tasks = align([points("a"), points("b", 1, 30)])
+    steps = [
+        after(SklearnLearner(MLPClassifier((3,), batch_size=size), 2, strategy=strategy), tasks).estimator._optimizer.t
+        for strategy in (None, Replay(3, share=share))
+    ]
+    assert steps[0] == steps[1] > 0
+
+
 def test_replay_remembers_what_is_forgotten_without_it():
     tasks = align([points("a", 0, 200), points("b", 1, 200)])
     plain, some, most = (

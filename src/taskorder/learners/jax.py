@@ -122,7 +122,6 @@ class JaxLearner(Strategic, ByClass):
                 "Take taskorder.engine.tree.train_orders for it."
             )
         self.recipe = recipe
-        self.at_once = networks_that_fit(self.net)
         self._outputs: dict[tuple[int, ...], int] = {}
         self.heads = checked_heads(heads)
         self._set_strategy(strategy)
@@ -193,6 +192,10 @@ class JaxLearner(Strategic, ByClass):
         if model.memory is None and hasattr(self._acting, "start"):
             return model._replace(memory=self._acting.start(model))
         return model
+
+    def _set_strategy(self, strategy: Strategy | OwnStrategy | None) -> None:
+        super()._set_strategy(strategy)
+        self.at_once = networks_that_fit(self.net, strategy=strategy if isinstance(strategy, Strategy) else None)
 
     def _carried_out(self, strategy: Strategy | OwnStrategy) -> Any:
         """Also what adds to the loss."""

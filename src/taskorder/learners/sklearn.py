@@ -154,12 +154,12 @@ class SklearnLearner(Strategic, ByClass):
         rng = np.random.default_rng([model.seed, zlib.crc32(task.name.encode()), visit])
         old = self._old(model.memory, model.seed, task.name, visit)
         kept = None if old is None else self._kept_examples(model, old)
-        with _larger_batches(model.estimator, len(rows), old):
+        with _larger_batches(model.estimator, len(rows), old) as num_old:
             for _ in range(self.epochs):
                 order = rng.permutation(len(rows))
                 some, labels = rows[order], targets[order]
                 if old is not None and kept is not None:
-                    some, labels = _mixed((some, labels), kept, old)
+                    some, labels = _mixed((some, labels), kept, old, num_old)
                 model.estimator.partial_fit(some, labels, **options)
         model.memory = self._remembered(model, task, visit)
         model.seen += (task.name,)
@@ -294,24 +294,25 @@ def _names_of(model: SklearnModel, classes: tuple[Hashable, ...], targets: Any) 
     return names[np.array([place.get(label, 0) for label in classes])[targets]]
 
 
-def _mixed(new: tuple[Any, Any], kept: tuple[Rows, Any], old: Old) -> tuple[Any, Any]:
-    """Rows and targets of new examples and of old ones, in random order."""
+def _mixed(new: tuple[Any, Any], kept: tuple[Rows, Any], old: Old, num_old: int) -> tuple[Any, Any]:
+    """Rows and targets of new examples and of so many old ones, in random order."""
     rows, targets = new
-    places = old.places(old.replay.extra(len(targets)))
+    places = old.places(num_old)
     order = old.rng.permutation(len(targets) + len(places))
     return rows_of(joined([rows, kept[0][places]]))[order], np.concatenate([targets, kept[1][places]])[order]
 
 
 @contextmanager
-def _larger_batches(estimator: Any, count: int, old: Old | None) -> Iterator[None]:
-    """Batches of the estimator have room for old examples inside: as many steps are taken as without them."""
+def _larger_batches(estimator: Any, count: int, old: Old | None) -> Iterator[int]:
+    """Batches of the estimator have room for old examples, so many a pass: as many steps are taken as without them."""
     size = estimator.get_params(deep=False).get("batch_size") if old is not None else None
     if old is None or size is None:
-        yield
+        yield 0 if old is None else old.replay.extra(count)
         return
     new = min(LARGEST_AUTO if size == "auto" else size, count)
-    estimator.set_params(batch_size=new + old.replay.extra(new))
+    extra, rest = old.replay.extra(new), count % new
+    estimator.set_params(batch_size=new + extra)
     try:
-        yield
+        yield count // new * extra + (old.replay.extra(rest) if rest else 0)
     finally:
         estimator.set_params(batch_size=size)
