@@ -170,6 +170,14 @@ def test_a_model_that_has_learned_some_tasks_goes_on_from_there():
     np.testing.assert_allclose(law.knowledge(np.array([(1, 3), (3, 1)])), whole)
 
 
+def test_the_regret_of_learned_tasks_counts_their_gains_once():
+    gain = np.full((4, 4), 0.2)
+    np.fill_diagonal(gain, 0)
+    learner = Heads([0.2] * 4, gain, np.ones((4, 4)))  # all orders end alike but for noise
+    made = plan(tasks(4, 400), learner, pilot=400, draws=0, mix=False, learned=["t0", "t1"])
+    assert made.regret < 0.05
+
+
 def test_a_race_reads_tasks_alone():
     with pytest.raises(ValueError, match=r"^`budget` must be fits or a time where each task has a head of its own"):
         plan(tasks(), Heads(*effects()), budget="0.5 runs")

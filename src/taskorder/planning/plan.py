@@ -343,7 +343,7 @@ def _regret(law: FittedLaw, order: Order, constraints: Constraints) -> float | N
     if not constraints.learned:
         return None
     # `first` was about the next task and does not hold from the start
-    free = replace(law, start=np.zeros_like(law.start))
+    free = replace(law, start=np.zeros_like(law.start), learned=())
     best = best_order(free, replace(constraints, learned=(), first=None))
     return max(0.0, float(free.score(np.array([best]))[0] - law.score(np.array([order]))[0]))
 
