@@ -212,6 +212,8 @@ def test_sentences():
     assert said(0.1, 0.05, 0.15, 0.02, (-0.1, 0.1), 0.68).endswith("too noisy to tell (2 points [-10, 10]).")
     assert said(0.1, 0.05, 0.15, -0.1, (-0.2, -0.05), 0.8).endswith("than plain training, by 10 points.")
     assert said(-0.1, -0.15, -0.05, 0.1, (0.05, 0.2), 0.8).endswith("adds 10 points [5, 20] to a plain learner.")
+    more = said(-0.06, -0.1, -0.02, 0.09, (0.04, 0.14), 0.77)
+    assert more.endswith("adds 9 points [4, 14] to a plain learner, which loses 3 points.")
     assert [strategy_words(s) for s in (Replay(1), EWC(3.0), Distill(), L2Init(0.5))] == [
         "replay of 1 example a class", "EWC at strength 3", "distillation at strength 1",
         "a pull to the first weights at strength 0.5",

@@ -180,6 +180,8 @@ class SequenceOrMix:
             return f"Its {self.strategy} makes it worse than plain training, by {_points(-back)}."
         if lost < SMALLEST_COST:
             return f"Its {self.strategy} adds {_points(back)}{interval} to a plain learner."
+        if round(100 * back) > round(100 * lost):  # nobody buys back more than was lost
+            return f"Its {self.strategy} adds {_points(back)}{interval} to a plain learner, which loses {_points(lost)}."
         whole = f"the {_points(lost)} that a plain learner loses"
         return f"Its {self.strategy} buys back {100 * back:.0f}{interval} of {whole}."
 
