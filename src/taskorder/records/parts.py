@@ -178,10 +178,11 @@ class SequenceOrMix:
             return f"What its {self.strategy} buys back is too noisy to tell ({_points(back)}{interval})."
         if back < 0:
             return f"Its {self.strategy} makes it worse than plain training, by {_points(-back)}."
+        added = f"Its {self.strategy} adds {_points(back)}{interval} to a plain learner"
         if lost < SMALLEST_COST:
-            return f"Its {self.strategy} adds {_points(back)}{interval} to a plain learner."
+            return f"{added}."
         if round(100 * back) > round(100 * lost):  # nobody buys back more than was lost
-            return f"Its {self.strategy} adds {_points(back)}{interval} to a plain learner, which loses {_points(lost)}."
+            return f"{added}, which loses {_points(lost)}."
         whole = f"the {_points(lost)} that a plain learner loses"
         return f"Its {self.strategy} buys back {100 * back:.0f}{interval} of {whole}."
 
