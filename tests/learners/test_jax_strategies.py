@@ -47,6 +47,15 @@ def test_fewer_models_are_trained_at_once_where_a_strategy_needs_memory():
     assert ewc.at_once < plain.at_once == ewc.with_strategy(None).at_once
 
 
+def test_a_model_that_another_strategy_has_trained_is_refused():
+    model = network(strategy=L2Init(0.1)).make(0)
+    with pytest.raises(
+        ValueError, match=r"^`model` must be one that was trained with EWC\(.*, or with no strategy, got"
+    ):
+        network(strategy=EWC(1.0)).adopt(model, (0, 1))
+    assert network(strategy=L2Init(1.0)).adopt(model, (0, 1)).memory is model.memory
+
+
 def written_out(learner, tasks, penalty=None, after_task=None, more=None, own=None):
     """The weights after full batches of every task, what is replayed and what is added to the loss."""
     state, net = learner.make(0).batch, learner.net

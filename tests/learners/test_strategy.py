@@ -490,6 +490,27 @@ def test_a_strategy_of_ones_own(make):
     assert described(learner).endswith("strategy=Latest(count=5)")
 
 
+@pytest.mark.parametrize("trained", STRATEGIES)
+@pytest.mark.parametrize("goes_on", ["replay", "ewc", "lwf", "l2init"])
+def test_a_model_goes_on_with_what_its_own_strategy_remembers(trained, goes_on):
+    tasks = align([points("a"), points("b", 1)])
+    model = after(torch_learner(strategy=STRATEGIES[trained]), tasks[:1])
+    learner = torch_learner(strategy=STRATEGIES[goes_on])
+    if type(STRATEGIES[trained]) is not type(STRATEGIES[goes_on]):
+        with pytest.raises(ValueError, match=r"^`model` must be one that was trained with .*, or with no strat"):
+            learner.adopt(model, (0, 1))
+        model = after(torch_learner(), tasks[:1])
+    assert learner.fit(learner.adopt(model, (0, 1)), tasks[1]).seen == ("a", "b")
+
+
+def test_a_memory_of_ones_own_is_not_that_of_another_strategy():
+    tasks = align([points("a"), points("b", 1)])
+    model, own = after(linear(strategy=Replay(3)), tasks[:1]), linear(strategy=Latest())
+    with pytest.raises(ValueError, match=r"^`model` must be one that was trained with Latest\(count=5\), or with no"):
+        own.adopt(model, (0, 1))
+    assert linear().adopt(model, (0, 1)).seen == own.adopt(after(own, tasks[:1]), (0, 1)).seen == ("a",)
+
+
 def test_a_learner_says_its_strategy_and_nothing_where_it_has_none():
     assert "strategy" not in described(linear())
     texts = {described(linear(strategy=strategy)) for strategy in (None, Replay(3), Replay(4), Replay(3, share=0.2))}

@@ -168,6 +168,7 @@ class JaxLearner(Strategic, ByClass):
     def adopt(self, given: Any, classes: tuple[Hashable, ...]) -> JaxModel:
         """A model of this learner, or one with the parameters of a network of yours, as `init` of the net has them."""
         if isinstance(given, JaxModel):
+            self._check_memory(given.memory)
             return self._begun(given)
         model = self.make(0)
         wanted = jax.tree.map(lambda leaf: leaf.shape[1:], model.batch.params)

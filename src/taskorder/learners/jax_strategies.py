@@ -24,6 +24,8 @@ from taskorder.task import Task
 class HeldWeights:
     """EWC: strength / 2 times the sum of F (w - w*)^2."""
 
+    memory_kind = FirmWeights
+
     def __init__(self, settings: EWC, learner: Any) -> None:
         self.settings, self.learner = settings, learner
 
@@ -56,6 +58,8 @@ class HeldWeights:
 
 class FormerAnswering:
     """Learning without forgetting: on new examples, what the network said of old tasks."""
+
+    memory_kind = FormerNet
 
     def __init__(self, settings: Distill, learner: Any) -> None:
         self.settings, self.learner = settings, learner

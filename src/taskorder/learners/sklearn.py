@@ -124,6 +124,7 @@ class SklearnLearner(Strategic, ByClass):
     def adopt(self, given: Any, classes: tuple[Hashable, ...]) -> SklearnModel:
         """A copy of a fitted estimator, of a Pipeline that ends with one, or of a model of this learner."""
         if isinstance(given, SklearnModel):
+            self._check_memory(given.memory)
             return self.copy(given)
         steps, last = _parts(given)
         if isinstance(given, type) or not hasattr(last, "predict"):

@@ -108,6 +108,8 @@ class ReplayMemory(NamedTuple):
 class Replaying:
     """Replay as a strategy: some examples of each task, which are taken once and never change."""
 
+    memory_kind = ReplayMemory
+
     def __init__(self, settings: Replay) -> None:
         self.settings = settings
         self.share = settings.share
@@ -234,6 +236,18 @@ class Strategic:
                 "TorchLearner adds it to the loss."
             )
         return strategy
+
+    def _check_memory(self, memory: Any) -> None:
+        """Refuse a model that remembers what another strategy needs."""
+        if self._acting is None or memory is None:
+            return
+        wanted = getattr(self._acting, "memory_kind", None)
+        fits = isinstance(memory, wanted) if wanted else not isinstance(memory, ReplayMemory | FirmWeights | FormerNet)
+        if not fits:
+            raise BadArgument(
+                f"`model` must be one that was trained with {self.strategy!r}, or with no strategy, got one with "
+                "another. Plan with the learner that trained it."
+            )
 
     def _old(self, memory: Any, seed: int, task: str, visit: int) -> Old | None:
         """The old examples that join the batches of a task; None where there are none."""

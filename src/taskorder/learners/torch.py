@@ -135,6 +135,7 @@ class TorchLearner(Strategic, ByClass):
     def adopt(self, given: Any, classes: tuple[Hashable, ...]) -> TorchModel:
         """A copy of a module, of a module and its optimizer, or of a model of this learner."""
         if isinstance(given, TorchModel):
+            self._check_memory(given.memory)
             return self._begun(self.copy(given))
         module, optimizer = given if isinstance(given, tuple) and len(given) == 2 else (given, None)
         if not isinstance(module, torch.nn.Module):

@@ -26,6 +26,8 @@ except ImportError:  # TorchLearner says so
 class Consolidating:
     """EWC: strength / 2 times the sum of F (w - w*)^2."""
 
+    memory_kind = FirmWeights
+
     def __init__(self, settings: EWC, learner: Any) -> None:
         self.settings, self.learner = settings, learner
 
@@ -66,6 +68,8 @@ class Consolidating:
 
 class Distilling:
     """Learning without forgetting: on new examples, what the module said of old tasks."""
+
+    memory_kind = FormerNet
 
     def __init__(self, settings: Distill, learner: Any) -> None:
         self.settings, self.learner = settings, learner
