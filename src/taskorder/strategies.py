@@ -42,8 +42,9 @@ class Replay:
     share: float = 0.5
     """Share of a batch that is replayed."""
     memory: str = "balanced"
-    """balanced: `kept` examples of each class that was seen. reservoir: `kept` times the number of all classes, each
-    example that was seen equally likely, whatever its class."""
+    """balanced: `kept` examples of each class of each task that was seen. reservoir: `kept` times the number of all
+    classes, each example that was seen equally likely, whatever its class. A class of two tasks counts twice in runs,
+    which know all their tasks, and once in learners."""
 
     def __post_init__(self) -> None:
         count = whole(self.kept)

@@ -503,6 +503,14 @@ def test_a_model_goes_on_with_what_its_own_strategy_remembers(trained, goes_on):
     assert learner.fit(learner.adopt(model, (0, 1)), tasks[1]).seen == ("a", "b")
 
 
+def test_rows_are_kept_by_number_or_by_mask():
+    task = Task("mail", [f"letter {number}" for number in range(4)], ["good", "bad"] * 2)
+    for rows in ([1, 3], np.array([1, 3]), [False, True, False, True], slice(1, 4, 2)):
+        kept = KeptExamples.of(task, rows)
+        assert (kept.inputs, kept.targets.tolist()) == (["letter 1", "letter 3"], [0, 0])
+    assert len(KeptExamples.of(task, [])) == 0
+
+
 def test_a_memory_of_ones_own_is_not_that_of_another_strategy():
     tasks = align([points("a"), points("b", 1)])
     model, own = after(linear(strategy=Replay(3)), tasks[:1]), linear(strategy=Latest())

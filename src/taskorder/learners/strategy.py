@@ -57,9 +57,9 @@ class KeptExamples:
         return len(self.targets)
 
     @classmethod
-    def of(cls, task: Task, rows: Ints | None = None) -> KeptExamples:
-        """Some rows of a task; all of them where `rows` is left out."""
-        rows = np.arange(len(task.targets)) if rows is None else rows
+    def of(cls, task: Task, rows: Any = None) -> KeptExamples:
+        """Some rows of a task, by number or by a mask of them all; all of them where `rows` is left out."""
+        rows = np.arange(len(task.targets))[slice(None) if rows is None else rows]
         own = np.unique(task.targets) if task.classes else np.empty(0, np.int64)
         return cls(task.name, task.rows[rows], np.array(task.targets[rows]), own)
 
