@@ -7,6 +7,9 @@ import numpy as np
 import pytest
 
 jax = pytest.importorskip("jax")
+import jax.numpy as jnp
+
+from taskorder.engine import gpt as gpt_module
 from taskorder.engine.gpt import gpt
 
 CONTEXT, TOKENS, WIDTH, DEPTH, HEADS = 12, 11, 8, 2, 2
@@ -103,3 +106,53 @@ def test_it_travels(net, params):
 def test_a_width_that_heads_cannot_share():
     with pytest.raises(ValueError, match="`width` must be a multiple of `heads`, got 10 and 4"):
         gpt(8, width=10)
+
+
+def loss_of(net):
+    tokens = jnp.asarray(TEXT)
+    return lambda weights: net.loss.losses(net.apply(weights, tokens), tokens, tokens[:, 0], None).mean()
+
+
+def gradient_of(net):
+    return jax.jit(jax.grad(loss_of(net)))
+
+
+def test_all_products_of_a_step_are_in_bfloat16_on_an_accelerator(params, monkeypatch):
+    monkeypatch.setattr(gpt_module, "_compute_dtype", lambda: jnp.bfloat16)
+    net = gpt(CONTEXT, TOKENS, WIDTH, DEPTH, HEADS)
+    lines = gradient_of(net).lower(params).as_text().splitlines()
+    products = [line.rsplit(": (", 1)[1] for line in lines if "dot_general" in line]
+    assert len(products) > 20
+    assert [kinds for kinds in products if "f32" in kinds.partition(") ->")[0]] == []
+    assert {leaf.dtype for leaf in jax.tree.leaves(jax.eval_shape(gradient_of(net), params))} == {jnp.dtype("float32")}
+
+
+def stepped(params, direction, size):
+    return jax.tree.map(lambda leaf, d: leaf + size * d, params, direction)
+
+
+def norm_of(tree):
+    return math.sqrt(sum(float((leaf**2).sum()) for leaf in jax.tree.leaves(tree)))
+
+
+def test_gradients_are_slopes_of_the_loss(net, params):
+    loss, gradient = jax.jit(loss_of(net)), gradient_of(net)(params)
+    for part in gradient:  # of all weights, and of each kind alone: else the large ones hide the small
+        direction = {name: jax.tree.map(jnp.zeros_like, tree) for name, tree in gradient.items()} | {
+            part: gradient[part]
+        }
+        step = 1e-2 / norm_of(direction)
+        slope = (loss(stepped(params, direction, step)) - loss(stepped(params, direction, -step))) / (2 * step)
+        assert float(slope) == pytest.approx(norm_of(direction) ** 2, rel=1e-2)
+
+
+@pytest.mark.slow("training")
+def test_slopes_of_gradients_are_found_forward(net, params):
+    """As similarity by curvature asks for."""
+    gradient = gradient_of(net)
+    direction = gradient(params)
+    step = 1e-2 / norm_of(direction)
+    bent = jax.jit(lambda tangent: jax.jvp(gradient, (params,), (tangent,))[1])(direction)
+    ahead, behind = (gradient(stepped(params, direction, size)) for size in (step, -step))
+    slope = jax.tree.map(lambda right, left: (right - left) / (2 * step), ahead, behind)
+    assert norm_of(jax.tree.map(jnp.subtract, bent, slope)) < 0.05 * norm_of(slope)

@@ -3,8 +3,8 @@
 Every block adds attention and a two-layer network to its input, each behind a layer norm; positions are learned and
 the embedding also reads the output. Blocks are one scan over stacked parameters, which compiles one block whatever
 their number, and what a block computes is computed again in the backward pass instead of kept: many networks in
-training at once are bound by memory. Matrix products run in bfloat16 on accelerators; parameters, norms and logits
-are float32.
+training at once are bound by memory. Matrix products run in bfloat16 on accelerators, backward as well; parameters,
+sums, norms and logits are float32.
 """
 
 from __future__ import annotations
@@ -64,24 +64,58 @@ def gpt(context: int, num_tokens: int = 256, width: int = 256, depth: int = 4, h
         T = tokens.shape[1]
         h = params["tokens"][tokens] + params["positions"][:T]
         h, _ = lax.scan(jax.checkpoint(partial(_block, heads)), h, params["blocks"])
-        return _product(_normed(h, params["norm"]), params["tokens"].T)
+        return _product(_normed(h, params["norm"]), params["tokens"].T, jnp.float32)
 
     return Net(init, apply, loss=NextToken(), again=partial(gpt, context, num_tokens, width, depth, heads))
 
 
 def _block(heads: int, h: Array, block: Params) -> tuple[Array, None]:
     batch, T, width = h.shape
-    parts = _product(_normed(h, block["norm1"]), block["mix"]).reshape(batch, T, 3, heads, width // heads)
-    query, key, value = (parts[:, :, part].astype(_compute_dtype()) for part in range(3))
-    mixed = jax.nn.dot_product_attention(query, key, value, is_causal=True).astype(jnp.float32)
-    h = h + _product(mixed.reshape(batch, T, width), block["out"])
-    inner = jax.nn.gelu(_product(_normed(h, block["norm2"]), block["up"]) + block["up_bias"])
-    return h + _product(inner, block["down"]) + block["down_bias"], None
+    parts = _product(_normed(h, block["norm1"]), block["mix"], _compute_dtype())
+    query, key, value = jnp.moveaxis(parts.reshape(batch, T, 3, heads, width // heads), 2, 0)
+    scores = _contracted("bthd", "bshd", "bhts", query, key, jnp.float32) * (width // heads) ** -0.5
+    seen = jnp.tril(jnp.ones((T, T), bool))
+    weights = jax.nn.softmax(jnp.where(seen, scores, -jnp.inf), axis=-1).astype(_compute_dtype())
+    mixed = _contracted("bhts", "bshd", "bthd", weights, value, _compute_dtype())
+    h = h + _product(mixed.reshape(batch, T, width), block["out"], jnp.float32)
+    inner = _product(_normed(h, block["norm2"]), block["up"], _compute_dtype())
+    inner = jax.nn.gelu(inner + block["up_bias"]).astype(_compute_dtype())
+    return h + _product(inner, block["down"], jnp.float32) + block["down_bias"], None
 
 
-def _product(x: Array, w: Array) -> Array:
-    dtype = _compute_dtype()
-    return jnp.matmul(x.astype(dtype), w.astype(dtype), preferred_element_type=jnp.float32)
+def _product(x: Array, w: Array, dtype: type) -> Array:
+    """(batch, T, inputs) by (inputs, outputs)."""
+    return _contracted("bti", "io", "bto", x, w, dtype)
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0, 1, 2, 5))
+def _contracted(left: str, right: str, result: str, x: Array, y: Array, dtype: type) -> Array:
+    """einsum of operands that are rounded to `_compute_dtype`, with float32 sums, kept as `dtype`; backward likewise.
+
+    The rule of JAX would multiply float32 gradients by operands in bfloat16 as float32: two thirds of all products.
+    """
+    return _contracted_forward(left, right, result, x, y, dtype)[0]
+
+
+def _contracted_forward(
+    left: str, right: str, result: str, x: Array, y: Array, dtype: type
+) -> tuple[Array, tuple[Array, ...]]:
+    operands = x.astype(_compute_dtype()), y.astype(_compute_dtype())
+    found = jnp.einsum(f"{left},{right}->{result}", *operands, preferred_element_type=dtype)
+    return found, (*operands, jnp.zeros(0, x.dtype), jnp.zeros(0, y.dtype))
+
+
+def _contracted_backward(
+    left: str, right: str, result: str, dtype: type, saved: tuple[Array, ...], gradient: Array
+) -> tuple[Array, Array]:
+    x, y, like_x, like_y = saved
+    gradient = gradient.astype(_compute_dtype())
+    of_x = jnp.einsum(f"{result},{right}->{left}", gradient, y, preferred_element_type=like_x.dtype)
+    of_y = jnp.einsum(f"{left},{result}->{right}", x, gradient, preferred_element_type=like_y.dtype)
+    return of_x, of_y
+
+
+_contracted.defvjp(_contracted_forward, _contracted_backward)
 
 
 def _compute_dtype() -> type:
