@@ -189,6 +189,18 @@ def two_sides(count=4):
     return [Task(f"t{k}", x[k], (x[k] @ [np.cos(k), np.sin(k)] > 0).astype(int)) for k in range(count)]
 
 
+def test_a_head_that_all_tasks_share_is_a_note():
+    class ByTask(SklearnLearner):
+        heads = "task"
+
+    def notes(own):
+        return " ".join(plan(own, ByTask(SGDClassifier(loss="log_loss")), pilot=20, seeds=1, draws=0, mix=False).notes)
+
+    apart = [Task(task.name, task.inputs, task.labels + 2 * k) for k, task in enumerate(two_sides())]
+    assert "all tasks have the same classes and so one head in common" in notes(two_sides())
+    assert "head" not in notes(apart)
+
+
 def test_with_replay_the_predicted_retention_rises():
     def kept(strategy):
         learner = SklearnLearner(SGDClassifier(loss="log_loss", alpha=0.01), 2, strategy=strategy)

@@ -102,6 +102,7 @@ class NextToken:
     """
 
     likelihood: ClassVar[float] = 1.0
+    """Of one token: what is known of a row is counted by its mean."""
     classes: ClassVar[bool] = False
 
     def read(self, inputs: Array) -> Array:

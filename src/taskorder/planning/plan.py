@@ -46,7 +46,7 @@ from taskorder.planning.measuring import known_now
 from taskorder.planning.mix import Compared, compared_with_mix, mixable, seeds_in_time, shared_budget
 from taskorder.planning.pair_orders import pair_orders
 from taskorder.planning.pilot import checked_size, label_notes
-from taskorder.planning.tried import Tried, tried
+from taskorder.planning.tried import Tried, head_notes, tried
 from taskorder.planning.warnings import ENOUGH, cautions
 from taskorder.progress import shown_progress
 from taskorder.records import Alternative, Confidence, Plan
@@ -262,7 +262,7 @@ def run_pilot(
         checked_retention(retention, len(names), names)
     checked_size(pilot)  # before a store is made
     chosen_seeds, limits = tuple(range(positive_count(seeds, "seeds"))), budget_of(budget)
-    notes = [*label_notes(aligned), *filter(None, [getattr(learner, "note", "")])]
+    notes = [*label_notes(aligned), *head_notes(learner, aligned), *filter(None, [getattr(learner, "note", "")])]
     which = mixable(learner, aligned, model=model is not None, budget=limits) if mix and len(names) > 1 else None
     each = 0 if which is None or which.why_not else which.fits(len(names))
     shared = shared_budget(limits, len(names), len(chosen_seeds), each)

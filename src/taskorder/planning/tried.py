@@ -23,6 +23,7 @@ from taskorder.planning.pilot import pilot_sample, sample_apart, sample_notes
 from taskorder.planning.racing import race
 from taskorder.planning.retention import Kept, kept
 from taskorder.runs.store import Store
+from taskorder.strategies import BY_TASK
 from taskorder.task import Task
 from taskorder.theory.law import PLAIN_RETENTION
 
@@ -177,6 +178,13 @@ def has_heads(learner: Learner, tasks: Sequence[Task]) -> bool:
     """Whether tasks are tested on outputs that others do not train: one head for the same classes is a shared one."""
     own = [own_outputs(learner, task) for task in tasks]
     return len({each.tobytes() for each in own if each is not None}) > 1
+
+
+def head_notes(learner: Learner, tasks: Sequence[Task]) -> list[str]:
+    """What became of the heads of a learner: labels say which outputs a task has, and equal ones are one head."""
+    if getattr(learner, "heads", "") != BY_TASK or not tasks[0].classes or len(tasks) < 2 or has_heads(learner, tasks):
+        return []
+    return ["all tasks have the same classes and so one head in common; give each labels of its own for a head a task"]
 
 
 def _held(task: Task) -> Task:
