@@ -193,12 +193,14 @@ def test_a_head_that_all_tasks_share_is_a_note():
     class ByTask(SklearnLearner):
         heads = "task"
 
-    def notes(own):
-        return " ".join(plan(own, ByTask(SGDClassifier(loss="log_loss")), pilot=20, seeds=1, draws=0, mix=False).notes)
+    def notes(own, **more):
+        learner = ByTask(SGDClassifier(loss="log_loss"))
+        return " ".join(plan(own, learner, pilot=20, seeds=1, draws=0, mix=False, **more).notes)
 
     apart = [Task(task.name, task.inputs, task.labels + 2 * k) for k, task in enumerate(two_sides())]
     assert "all tasks have the same classes and so one head in common" in notes(two_sides())
     assert "head" not in notes(apart)
+    assert "rule row-sums reads tasks alone, which say nothing of another one's head" in notes(apart, rule="row-sums")
 
 
 def test_with_replay_the_predicted_retention_rises():

@@ -262,7 +262,7 @@ def run_pilot(
         checked_retention(retention, len(names), names)
     checked_size(pilot)  # before a store is made
     chosen_seeds, limits = tuple(range(positive_count(seeds, "seeds"))), budget_of(budget)
-    notes = [*label_notes(aligned), *head_notes(learner, aligned), *filter(None, [getattr(learner, "note", "")])]
+    notes = [*label_notes(aligned), *head_notes(learner, aligned, rule), *filter(None, [getattr(learner, "note", "")])]
     which = mixable(learner, aligned, model=model is not None, budget=limits) if mix and len(names) > 1 else None
     each = 0 if which is None or which.why_not else which.fits(len(names))
     shared = shared_budget(limits, len(names), len(chosen_seeds), each)

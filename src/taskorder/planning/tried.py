@@ -15,6 +15,7 @@ from taskorder.constraints import Constraints
 from taskorder.learners.orders import FitReport
 from taskorder.learners.protocol import Learner, own_outputs
 from taskorder.planning.budget import Budget
+from taskorder.planning.choice import AUTO
 from taskorder.planning.estimate import TransferLosses
 from taskorder.planning.fitted_law import CARRIED, FittedLaw, Pilot, fitted_law
 from taskorder.planning.measurements import Measurements
@@ -180,11 +181,17 @@ def has_heads(learner: Learner, tasks: Sequence[Task]) -> bool:
     return len({each.tobytes() for each in own if each is not None}) > 1
 
 
-def head_notes(learner: Learner, tasks: Sequence[Task]) -> list[str]:
-    """What became of the heads of a learner: labels say which outputs a task has, and equal ones are one head."""
-    if getattr(learner, "heads", "") != BY_TASK or not tasks[0].classes or len(tasks) < 2 or has_heads(learner, tasks):
+def head_notes(learner: Learner, tasks: Sequence[Task], rule: str) -> list[str]:
+    """Where heads are not what they seem, since equal labels are one head, and what a rule does not know of them."""
+    if getattr(learner, "heads", "") != BY_TASK or not tasks[0].classes or len(tasks) < 2:
         return []
-    return ["all tasks have the same classes and so one head in common; give each labels of its own for a head a task"]
+    if not has_heads(learner, tasks):
+        return [
+            "all tasks have the same classes and so one head in common; give each labels of its own for a head a task"
+        ]
+    if rule == AUTO:
+        return []
+    return [f"rule {rule} reads tasks alone, which say nothing of another one's head; rule auto goes by pairs of tasks"]
 
 
 def _held(task: Task) -> Task:
