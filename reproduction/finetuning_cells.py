@@ -189,12 +189,12 @@ CELLS: Mapping[str, tuple[str, Cell]] = {
     ),
     "gemma_full": (
         "Gemma-3-270M",
-        Tuned(LANGUAGE, num_tasks=5, num_classes=1, examples=1024, tests=64, length=256, steps=60, learning_rate=5e-5,
+        Tuned(LANGUAGE, num_tasks=4, num_classes=1, examples=1024, tests=64, length=256, steps=60, learning_rate=5e-5,
               samples=()),
     ),
     "gemma_lora": (
         "Gemma-3-270M, LoRA",
-        Tuned(LANGUAGE, LORA, num_tasks=5, num_classes=1, examples=1024, tests=64, length=256, steps=60,
+        Tuned(LANGUAGE, LORA, num_tasks=4, num_classes=1, examples=1024, tests=64, length=256, steps=60,
               learning_rate=5e-4, samples=()),
     ),
 }  # fmt: skip

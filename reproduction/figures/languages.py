@@ -35,8 +35,8 @@ from reproduction.claims import Claim, FigureData, inside
 from reproduction.fitting import rank_correlation
 from reproduction.image_claims import Number, mean_number, ratio_number
 from reproduction.image_panels import dots
-from reproduction.language_runs import KIND, NUM_TASKS, PILOTS, run_batch
-from taskorder.checks import Floats
+from reproduction.language_runs import KIND, PILOTS, run_batch
+from taskorder.checks import Floats, Ints
 from taskorder.ordering.rules import typicality
 from taskorder.plots.records import Panel
 from taskorder.runs.specs import RunSpec
@@ -44,7 +44,6 @@ from taskorder.tables.knowledge import transfer_table
 from taskorder.theory.law import PLAIN_RETENTION
 from taskorder.theory.random_orders import knowledge_after
 
-ORDERS = np.array(list(itertools.permutations(range(NUM_TASKS))))
 LAW, PLAIN, ERROR, PAPER = "law", "law, d = 0.13", "law, error", "law, d = 1"
 LAST, SUMS, TYPICAL, RUN = "last row sum", "row-sums", "periphery-to-core", "another run"
 RULES = (LAW, PLAIN, ERROR, LAST, SUMS, TYPICAL, PAPER)
@@ -109,12 +108,22 @@ class Model(NamedTuple):
         return np.asarray(self.ends.mean(axis=1))
 
 
+def orders_of(num_tasks: int) -> Ints:
+    """(orders, P) all of them.
+
+    >>> orders_of(2).tolist()
+    [[0, 1], [1, 0]]
+    """
+    return np.array(list(itertools.permutations(range(num_tasks))))
+
+
 def model_of(result: Mapping[str, Any]) -> Model:
     """The losses of a result by what was learned."""
     rows = dict(zip(result["beginnings"], np.array(result["loss"]), strict=True))
-    pairs = {(i, k): rows[f"{i}.{k}"] for i, k in itertools.permutations(range(NUM_TASKS), 2)}
-    ends = np.array([rows[".".join(map(str, order))] for order in ORDERS.tolist()])
-    return Model(rows[""], np.array([rows[str(k)] for k in range(NUM_TASKS)]), pairs, ends)
+    P = len(rows[""])
+    pairs = {(i, k): rows[f"{i}.{k}"] for i, k in itertools.permutations(range(P), 2)}
+    ends = np.array([rows[".".join(map(str, order))] for order in orders_of(P).tolist()])
+    return Model(rows[""], np.array([rows[str(k)] for k in range(P)]), pairs, ends)
 
 
 def known(start: Floats, alone: Floats, losses: Floats) -> Floats:
@@ -127,7 +136,7 @@ def retention_moments(model: Model, other: Model) -> tuple[float, float]:
     m, again = (known(each.start, each.alone, each.alone) for each in (model, other))
     top = bottom = 0.0
     for (i, k), losses in model.pairs.items():
-        others = np.arange(NUM_TASKS) != k
+        others = np.arange(len(m)) != k
         x, x_again = ((table[i] - table[k] * table[i, k])[others] for table in (m, again))
         y = (known(model.start, model.alone, losses) - m[k])[others]
         top, bottom = top + float(x_again @ y), bottom + float(x_again @ x)
@@ -139,18 +148,19 @@ def order_scores(start: Floats, alone: Floats, retention: float) -> dict[str, Fl
     S = transfer_table(known(start, alone, alone))
     bits = start - np.diagonal(alone)
     sums, typical = S @ bits, typicality((S + S.T) / 2)
-    places = np.arange(NUM_TASKS)
+    P, orders = len(S), orders_of(len(S))
+    places = np.arange(P)
 
     def by_law(d: float) -> Floats:
-        return knowledge_after(S, ORDERS, np.full(NUM_TASKS, d))
+        return knowledge_after(S, orders, np.full(P, d))
 
     return {
-        LAW: by_law(retention) @ bits / NUM_TASKS,
-        PLAIN: by_law(PLAIN_RETENTION) @ bits / NUM_TASKS,
+        LAW: by_law(retention) @ bits / P,
+        PLAIN: by_law(PLAIN_RETENTION) @ bits / P,
         ERROR: -((1 - by_law(retention)) ** 2) @ bits,
-        LAST: sums[ORDERS[:, -1]],
-        SUMS: sums[ORDERS] @ places,
-        TYPICAL: typical[ORDERS] @ places,
+        LAST: sums[orders[:, -1]],
+        SUMS: sums[orders] @ places,
+        TYPICAL: typical[orders] @ places,
         PAPER: -((1 - by_law(1.0)) ** 2) @ bits,
     }
 
