@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("sklearn")
-from sklearn.linear_model import SGDClassifier
+from sklearn.linear_model import SGDClassifier, SGDRegressor
 
 from taskorder import plan, run_pilot
 from taskorder.learners import Replay, SklearnLearner, score
@@ -72,6 +72,25 @@ def places(count=3):
         angle = label * np.pi / count
         tasks.append(Task(f"t{k}", np.stack([np.cos(angle), np.sin(angle)], 1) + rng.normal(0, 0.1, (120, 2)), label))
     return tasks
+
+
+def test_numbers_that_are_nearly_all_alike_are_tested_on_what_is_learned():
+    """And nothing is learned from equal numbers alone."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(400, 2))
+    rare = Task("rare", x, np.where(np.arange(400) % 33 == 0, x[:, 0], 0.0), regression=True)
+    said, found = [], []
+    for seed in range(30):
+        try:
+            found += sample_apart([rare], 40, seed)
+        except ValueError as problem:
+            said.append(str(problem))
+    assert all(text.startswith("`tasks` must have different numbers to predict in a sample, got") for text in said)
+    assert all(len(np.unique(sample.targets)) > 1 for sample in found)
+    assert {sample.eval_inputs is None for sample in found} == {True, False}
+    assert said
+    few = [Task(f"t{k}", x[6 * k : 6 * k + 6], x[6 * k : 6 * k + 6, 0], regression=True) for k in range(2)]
+    assert plan(few, SklearnLearner(SGDRegressor()), pilot=6, draws=0, seeds=1).mix is not None
 
 
 def test_forgotten_classes_cost_a_plain_sequence_and_replay_buys_some_back():

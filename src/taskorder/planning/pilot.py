@@ -65,16 +65,7 @@ def pilot_sample(
             raise ValueError(f"`tasks` must have data to sample from, got only the name {task.name!r}.")
         rng = np.random.default_rng([seed, zlib.crc32(task.name.encode())])
         rows = _sampled_rows(task, int(size) if counted else None, float(size), rng)
-        if task.regression and (task.targets[rows] == task.targets[rows[0]]).all():
-            raise BadArgument(
-                "`tasks` must have different numbers to predict in a sample, got only "
-                f"{float(task.targets[rows[0]])!r} in {len(rows)} of the {len(task.targets)} examples of "
-                f"{task.name!r}. Take a larger ",
-                "pilot",
-                " or ",
-                "budget",
-                ".",
-            )
+        _check_different(task, rows)
         sample = task.take(rows)
         sampled.append(sample if keep_eval else replace(sample, eval_inputs=None, eval_labels=None))
     return tuple(sampled)
@@ -85,7 +76,7 @@ def sample_apart(tasks: Iterable[Task], size: float = 0.01, seed: int = 0) -> tu
     heart, says nothing about new ones.
 
     As many are tested as are learned from, class by class. Where fewer are left, tests take a quarter of all. A task
-    too small for two classes to be tested is tested on what is learned.
+    too small for two classes to be tested, or two numbers, is tested on what is learned.
 
     >>> whole = Task("a", np.arange(40.0)[:, None], [0, 1] * 20)
     >>> for size in (10, 40):
@@ -99,13 +90,31 @@ def sample_apart(tasks: Iterable[Task], size: float = 0.01, seed: int = 0) -> tu
         rng = np.random.default_rng([seed, zlib.crc32(task.name.encode())])
         counted = checked_size(size)
         rows = _sampled_rows(task, int(size) if counted else None, float(size), rng)
+        _check_different(task, rows)
         learned, tested = _apart(task.strata, rows, rng)
+        least = 2 if task.classes or task.regression else 1
+        if min(len(np.unique(task.targets[part])) for part in (learned, tested)) < least:
+            learned, tested = rows, rows[:0]
         sample = replace(task.take(learned), eval_inputs=None, eval_labels=None)
-        if len(np.unique(task.strata[tested])) >= min(2, len(task.classes) or 1):
+        if len(tested):
             others = task.take(tested)
             sample = replace(sample, eval_inputs=others.inputs, eval_labels=others.labels)
         sampled.append(sample)
     return tuple(sampled)
+
+
+def _check_different(task: Task, rows: Ints) -> None:
+    """Refuse a sample with nothing to predict."""
+    if task.regression and (task.targets[rows] == task.targets[rows[0]]).all():
+        raise BadArgument(
+            "`tasks` must have different numbers to predict in a sample, got only "
+            f"{float(task.targets[rows[0]])!r} in {len(rows)} of the {len(task.targets)} examples of "
+            f"{task.name!r}. Take a larger ",
+            "pilot",
+            " or ",
+            "budget",
+            ".",
+        )
 
 
 def _apart(strata: Ints, rows: Ints, rng: np.random.Generator) -> tuple[Ints, Ints]:
