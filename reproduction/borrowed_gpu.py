@@ -8,7 +8,10 @@ Experiments are trained in the order in which they are named (`reproduction/wait
 runs are added to a log in the folder OUT, a new one in each process: what a kill costs is the batch in training. A
 batch that should not end in time is not begun, another that should is; at the limit the process ends. The next process
 goes on from the folder KEPT, which holds logs of earlier ones, stores of `taskorder run`, or both; it may be OUT
-itself. Nothing is downloaded. `reproduction/borrowed_gpu.md` says how to pack what is needed, and has a plan.
+itself. Nothing is downloaded. Fine-tuning leaves a GPU idle between short steps: several processes share it well
+(`--share 1/4`, `--share 2/4`, ...); one of JAX takes most of its memory.
+
+`reproduction/borrowed_gpu.md` says how to pack what is needed, and has a plan.
 """
 
 from __future__ import annotations
@@ -38,9 +41,9 @@ MARGIN = 1.1
 class Trainer:
     """Trains experiments until a time is up, with a store in memory and a log."""
 
-    def __init__(self, store: Store, log: Log, end: float) -> None:
-        """end: in the time of `time.monotonic`."""
-        self._store, self._log, self._end = store, log, end
+    def __init__(self, store: Store, log: Log, end: float, share: tuple[int, int] = (0, 1)) -> None:
+        """end: in the time of `time.monotonic`. share: (i, n) for runs i, i + n, ... of every part."""
+        self._store, self._log, self._end, self._share = store, log, end, share
         self._pace = 1.0
         """How many times as long as expected the last batch of the experiment took."""
 
@@ -52,7 +55,9 @@ class Trainer:
     def train(self, name: str) -> None:
         """Train what is missing of an experiment, as far as there is time; errors of a part end that part alone."""
         self._pace = 1.0
+        number, of = self._share
         for part in parts_of(name):
+            part = part._replace(specs=part.specs[number::of])
             if not self._store.missing(part.specs):
                 continue
             try:
@@ -144,6 +149,7 @@ def main() -> None:
     add("--seconds", type=float, default=560.0, help="how long to train at most (default: 560)")
     add("--from", action="append", default=[], type=Path, metavar="KEPT", dest="kept", help="what there is; repeatable")
     add("--output", type=Path, metavar="OUT", help="train, and write results to this folder")
+    add("--share", default="1/1", metavar="I/N", help="train run I, I + N, ... of every part: N processes on one GPU")
     add("--take", action="store_true", help="put what there is into the folder of results")
     add("--results", type=Path, default=Path("reproduction/results"), help="that folder")
     args = parser.parse_args()
@@ -152,6 +158,9 @@ def main() -> None:
         all(map(parts_of, names))
     except BadArgument as problem:
         parser.error(str(problem))
+    number, _, of = args.share.partition("/")
+    if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
+        parser.error(f"`--share` must be I/N with I from 1 to N, got {args.share}.")
     end = time.monotonic() + args.seconds
     if args.output is not None:  # in a thread: while a batch is computed, signals are not looked at
         timer = threading.Timer(args.seconds, end_now)
@@ -163,7 +172,7 @@ def main() -> None:
         if args.output is None:
             print(*(take(store, args.results / TABLES, names) if args.take else plan(store, names)), sep="\n")
             return
-        trainer = Trainer(store, Log(args.output), end)
+        trainer = Trainer(store, Log(args.output), end, (int(number) - 1, int(of)))
         for name in names:
             trainer.train(name)
         say(f"done, with {trainer.left:.0f} s left")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import shutil
+import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -73,9 +75,10 @@ def load_kept(folder: Path, store: Store) -> int:
         for row in rows_of(path):
             about = {"inputs": row["inputs"], "device": row["device"]}
             store.put([RunSpec(row["kind"], row["params"])], [row["result"]], row["seconds"], **about)
-    for path in sorted(folder.glob("*.sqlite")):
-        with Store(path, create=False) as other:
-            copy_runs(other, store, other.each_entry())
+    with tempfile.TemporaryDirectory() as copies:  # a store of an older version is changed when it is opened
+        for path in sorted(folder.glob("*.sqlite")):
+            with Store(shutil.copy(path, copies), create=False) as other:
+                copy_runs(other, store, other.each_entry())
     return store.count() - before
 
 

@@ -55,7 +55,7 @@ READERS_OF_OURS = {
     "explorer/app.py", "report/document.py", "report/still_svg.py", "tables/reading.py",  # parts of the package
     "machine.py", "learners/call_settings.py", "ordering/kernels/jit.py", "runs/cluster.py",
     "reproduction/running.py", "reproduction/corpora.py", "reproduction/language_runs.py",
-    "reproduction/finetuning_data.py", "reproduction/finetuning_models.py",
+    "reproduction/finetuning_data.py", "reproduction/finetuning_models.py", "reproduction/run_log.py",
 }  # fmt: skip
 """Modules that read only what taskorder, the system or an option says."""
 

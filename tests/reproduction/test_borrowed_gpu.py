@@ -3,6 +3,7 @@
 import itertools
 import os
 import re
+import shutil
 import subprocess
 import sys
 from functools import partial
@@ -21,6 +22,7 @@ from taskorder.runs.settings import Config
 from taskorder.runs.specs import RunSpec, RunSpecs
 from taskorder.runs.store import Store
 
+OLD_STORE = Path(__file__).parents[1] / "runs" / "store_of_version_2.db"
 SPECS = [RunSpec("square.1", {"x": x}) for x in range(6)]
 
 
@@ -76,6 +78,13 @@ def test_what_is_there_is_not_trained_again(command, tmp_path):
     assert asked == [1, 2, 4, 5]
     assert command([part_of(run_batch=counted)], "--from", tmp_path / "kept", "--from", out, "--output", out)
     assert asked == [1, 2, 4, 5]
+
+
+def test_a_store_of_an_older_version_is_read_and_stays_as_it_is(tmp_path):
+    shutil.copy(OLD_STORE, tmp_path / "old.sqlite")
+    with Store() as store:
+        assert load_kept(tmp_path, store) > 0
+    assert (tmp_path / "old.sqlite").read_bytes() == OLD_STORE.read_bytes()
 
 
 SLOW = """
@@ -148,6 +157,20 @@ def test_a_run_that_fails_costs_no_other(command, tmp_path):
     lines = command([part_of(run_batch=fails), part_of("next", SPECS[:1])], "--output", tmp_path)
     assert "squares: failed {'x': 2}: ValueError: no number" in lines
     assert kept_in(tmp_path) == [None if spec.params["x"] == 2 else squares([spec])[0] for spec in SPECS]
+
+
+def test_processes_share_the_runs(command, tmp_path):
+    for number in (1, 2):
+        lines = command([part_of()], "--output", tmp_path, "--share", f"{number}/2")
+        assert lines[-2].startswith("squares: 3 of 3 runs")
+        assert kept_in(tmp_path).count(None) == 6 - 3 * number
+
+
+@pytest.mark.parametrize("share", ["0/2", "3/2", "1", "1/0", "a/b"])
+def test_a_share_that_is_none(command, capsys, share):
+    with pytest.raises(SystemExit):
+        command([part_of()], "--share", share)
+    assert f"`--share` must be I/N with I from 1 to N, got {share}." in capsys.readouterr().err
 
 
 def test_a_part_that_cannot_begin_costs_no_other(command, tmp_path):
