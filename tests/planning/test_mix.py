@@ -144,6 +144,15 @@ def test_where_nothing_can_be_mixed_a_note_says_why():
     heads = learner()
     heads.heads, heads.mixes = "task", False
     assert "(`mixes`)" in said(lines(3), heads, pilot=20)[0]
+
+    class ByName(SklearnLearner):
+        def fit(self, model, task):
+            assert {"t0": 1, "t1": 2, "t2": 3}[task.name]
+            return super().fit(model, task)
+
+    own = plan(lines(3), ByName(SGDClassifier(loss="log_loss")), pilot=20, draws=0)
+    assert "the learner failed (KeyError: 't0 + t1 + t2'); if it cannot learn several tasks at once" in own.notes[-1]
+    assert own.mix is None
     assert said(lines(3), learner(), pilot=20, mix=False) == []
     assert said(lines(1), learner(), pilot=20) == []
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from taskorder.checks import Floats, counted
-from taskorder.learners.orders import FitReport, learn_orders
+from taskorder.learners.orders import FitReport, LearnerError, learn_orders
 from taskorder.learners.protocol import Learner, Score
 from taskorder.planning.budget import Budget
 from taskorder.planning.measurements import Measurements, Part
@@ -28,10 +28,14 @@ from taskorder.planning.pilot import sample_apart
 from taskorder.prefixes import Prefix
 from taskorder.records import SequenceOrMix
 from taskorder.runs.store import Store
+from taskorder.runs.sweep import error_text
 from taskorder.strategies import EWC, Distill, L2Init, Replay
 from taskorder.task import Task
 from taskorder.task.mixed import MixedTask
 
+NOT_COMPARED = "a sequence was not compared with all tasks mixed"
+MOST_OF_ERROR = 200
+"""Characters of an error that are repeated."""
 MIX_SHARE = 0.2
 """Of a budget, at most, for this, where the order could do with it."""
 
@@ -226,11 +230,16 @@ def compared_with_mix(
     """The order beside a mixture, on a pilot sample of this size; a sentence where there is nothing to compare."""
     why = which.why_not or ("" if seeds else "the budget is only enough for the order")
     if why:
-        return Compared(note=f"a sequence was not compared with all tasks mixed: {why}")
+        return Compared(note=f"{NOT_COMPARED}: {why}")
     sample = sample_apart(tasks, size, seed)
-    found = sequence_or_mix(
-        sample, which, order, seeds, weights=weights, draws=draws, seed=seed, store=store, report=report
-    )
+    try:
+        found = sequence_or_mix(
+            sample, which, order, seeds, weights=weights, draws=draws, seed=seed, store=store, report=report
+        )
+    except LearnerError as problem:  # the order is known by now, and what it has cost must not be lost
+        text = " ".join(error_text(problem.__cause__ or problem).split())[:MOST_OF_ERROR]
+        fix = "if it cannot learn several tasks at once, let it have mixes = False"
+        return Compared(note=f"{NOT_COMPARED}: the learner failed ({text}); {fix}")
     runs = which.fits(len(sample)) // len(sample) * len(seeds)
     cost = runs * sum(len(task.targets) for task in sample) / sum(len(task.targets) for task in tasks)
     used = counted(len(seeds), "seed")
