@@ -15,11 +15,11 @@ WHERE_FROM = ("_name_or_path", "transformers_version")
 
 def settings_text(module: Any) -> str:
     """The settings of a model of transformers, dropout among them; nothing for other modules."""
-    config = getattr(module, "config", None)
-    return json.dumps(_plain_config(config.to_diff_dict()), sort_keys=True) if hasattr(config, "to_diff_dict") else ""
+    settings = getattr(getattr(module, "config", None), "to_diff_dict", None)
+    return "" if settings is None else json.dumps(_plain_config(settings()), sort_keys=True)
 
 
-def _plain_config(value: Any) -> Any:
+def _plain_config(value: object) -> Any:
     """Settings as JSON has them."""
     if isinstance(value, dict):
         return {str(key): _plain_config(each) for key, each in value.items() if key not in WHERE_FROM}
@@ -34,9 +34,9 @@ def model_text(module: Any, settings: str, processor: Any, lora: Any) -> str:
 
     weights = [zlib.crc32(_memory(weight)) for weight in module.parameters()]
     words = processor_text(processor)
-    settings = {} if lora is None else lora.to_dict()
+    given = {} if lora is None else lora.to_dict()
     # the words of a set come in another order in every process
-    plain = {key: sorted(value) if isinstance(value, set) else value for key, value in settings.items()}
+    plain = {key: sorted(value) if isinstance(value, set) else value for key, value in given.items()}
     adapter = sorted((key, str(value)) for key, value in plain.items() if key != "base_model_name_or_path")
     made = hashlib.sha256(repr((weights, settings, words)).encode()).hexdigest()
     return (
