@@ -56,6 +56,7 @@ def test_options_go_before_the_list(folder):
     ("text", "message"),
     [
         ("[tasks", r"must be a TOML file, got"),
+        ('[tasks]\na = "one.csv"\na = "two.csv"', r"must be a TOML file, got: Cannot .* one line a task, like films"),
         ("tasks = 3", r"must list at least two tasks, got none\."),
         ('labels = "stars"\n[tasks]\na = "one.csv"', r"must have the keys text, label, tasks, got 'labels'\."),
         ('text = 3\n[tasks]\na = "one.csv"\nb = "one.csv"', r"must name the columns of text and label, got 3, None\."),

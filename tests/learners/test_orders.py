@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
+from taskorder.arguments import BadArgument
 from taskorder.learners import LearnerError, Score, learn_orders
 from taskorder.runs.store import Store
 from taskorder.task import Task
@@ -107,6 +108,16 @@ def test_repeated_visits_and_a_model_to_start_from():
     assert list(scores) == [(0,), (0, 1), (0, 1, 0)]
     with Store() as store, pytest.raises(ValueError, match="`store` must be left out"):
         learn_orders(learner, TASKS, [(0,)], start=mine, store=store)
+
+
+def test_an_error_that_names_an_argument_says_by_itself_what_is_wrong():
+    class Refusing(Stateless):
+        def fit(self, model, task):
+            raise BadArgument("`column` must name a column, got 'b'. Name another.")
+
+    said = r"^`column` must name a column, got 'b'\. Name another \(learning 'a', seed 0, fit 1 of 1\)\. Give a store"
+    with pytest.raises(LearnerError, match=said):
+        learn_orders(Refusing(), TASKS, [(0,)])
 
 
 def test_an_order_may_be_longer_than_python_calls_are_deep():

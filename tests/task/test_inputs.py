@@ -218,6 +218,10 @@ def test_images_are_bytes_with_their_channels_last():
     images = [image.fromarray(np.full((4, 5, 3), k, np.uint8)) for k in range(6)]
     assert Task("a", images, [0, 1] * 3).inputs.shape == (6, 4, 5, 3)
     assert Task("a", images, [0, 1] * 3).inputs.dtype == np.uint8
+    for other in (images[0].resize((7, 4)), images[0].convert("L")):
+        with pytest.raises(ValueError, match=r"must be images of one mode and size, got RGB \(5, 4\) and") as no:
+            Task("a", [*images, other], [0] * 4 + [1] * 3)
+        assert f"{other.mode} {other.size}" in str(no.value)
 
 
 def test_a_large_sparse_matrix_is_never_made_dense(monkeypatch):

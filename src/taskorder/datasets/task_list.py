@@ -29,7 +29,7 @@ from taskorder.task import Task, align, share_labels
 LIST_ENDING = ".toml"
 MAX_LIST_BYTES = 100_000
 LIST_KEYS = ("text", "label", "tasks")
-LIST_EXAMPLE = 'Write text = "review", label = "stars", and below [tasks] lines like films = "films.jsonl".'
+LIST_EXAMPLE = 'Write text = "review", label = "stars", and below [tasks] one line a task, like films = "films.jsonl".'
 
 
 def read_data(paths: Sequence[str | Path], spec: TaskSpec) -> TaskFiles:
@@ -68,7 +68,7 @@ def _values(path: Path) -> dict[str, Any]:
     except OSError as problem:
         raise ValueError(f"`{path}` must be a readable TOML file, got: {problem.strerror}.") from None
     except ValueError as problem:
-        raise ValueError(f"`{path}` must be a TOML file, got: {problem}.") from None
+        raise ValueError(f"`{path}` must be a TOML file, got: {problem}. {LIST_EXAMPLE}") from None
     strange = next((key for key in values if key not in LIST_KEYS), None)
     if strange is not None:
         meant = did_you_mean(strange, LIST_KEYS)

@@ -1,18 +1,36 @@
-"""Settings in brackets behind the name of a learner, like (lora=8,precision="bf16"): plain values, nothing is run."""
+"""A learner by name with settings in brackets, like SGDClassifier(alpha=1): plain values are read, nothing is run."""
 
 from __future__ import annotations
 
 import ast
 from typing import Any
 
+from taskorder.arguments import BadArgument
 
-def plain_settings(call: ast.expr) -> dict[str, Any]:
-    """The settings of a call by name; a ValueError that says what is no setting.
 
-    >>> plain_settings(ast.parse("f(lora=8, precision='bf16')", mode="eval").body)
-    {'lora': 8, 'precision': 'bf16'}
+def named_call(code: str, text: str, like: str) -> tuple[str, dict[str, Any]]:
+    """The name in a call, or nothing where there is no plain one, and its settings.
+
+    code: the call, or the name alone. text, like: what the user wrote, and what it should look like, for messages.
+
+    >>> named_call("f(lora=8, precision='bf16')", "", ""), named_call("f", "", "")
+    (('f', {'lora': 8, 'precision': 'bf16'}), ('f', {}))
     """
-    if not isinstance(call, ast.Call) or call.args or any(each.arg is None for each in call.keywords):
+    try:
+        node = ast.parse(code, mode="eval").body
+        call = node if isinstance(node, ast.Call) else ast.Call(node, [], [])
+        return call.func.id if isinstance(call.func, ast.Name) else "", _settings(call)
+    except (SyntaxError, ValueError) as problem:
+        raise BadArgument(f"`learner` must be like {like}, got {text!r}: {problem}.") from None
+    except (RecursionError, MemoryError):
+        raise BadArgument(
+            f"`learner` must be like {like}, got {len(text)} characters with too many brackets."
+        ) from None
+
+
+def _settings(call: ast.Call) -> dict[str, Any]:
+    """The settings of a call by name; a ValueError that says what is no setting."""
+    if call.args or any(each.arg is None for each in call.keywords):
         raise ValueError("settings without a name")
     settings = {str(each.arg): _plain(each) for each in call.keywords}
     if len(settings) < len(call.keywords):

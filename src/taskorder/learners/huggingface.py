@@ -174,9 +174,11 @@ class HuggingFaceLearner(Strategic, ByClass):
         visit = model.seen.count(task.name)
         seed = zlib.crc32(f"{model.seed} {visit} {task.name}".encode())
         old = self._old(model.memory, model.seed, task.name, visit)
-        self._work.put(model.seed, model.weights)
+        module = self._work.put(model.seed, model.weights)
         if classes:
             self._work.check_head()
+        elif not model.seen:
+            self._tuner(0).check_causal(module, task.rows)
         with seeded(seed, self._work.device):
             self._train(model, KeptExamples.of(task), old, len(classes), seed)
         weights = self._shelf.hold(self._work.take())
@@ -211,7 +213,7 @@ class HuggingFaceLearner(Strategic, ByClass):
     def describe(self) -> str:
         """The model and its first weights, the tokenizer, and how it is trained."""
         work = self._work
-        module = work.put(0, self._fresh(0))
+        module = work.read(0, self._fresh(0))  # not on its device: who plans for a cluster only describes it
         model = model_text(module, work.settings, self.encoder.processor, work.lora)
         training = self.recipe if self.trainer is None else source_text(self.trainer)
         return (
@@ -285,7 +287,9 @@ class HuggingFaceLearner(Strategic, ByClass):
             self._untouched[key] = tuner.token_losses(untouched, inputs)[0]
         sums, counts = tuner.token_losses(self._work.put(model.seed, model.weights), inputs)
         if not counts.sum():
-            raise BadArgument(f"`tasks` must have texts of at least two tokens, got none in {task.name!r}.")
+            cut = self.max_length is not None and len(self.encoder.columns) > 1
+            fix = f" Were all answers cut? max_length is {self.max_length}." if cut else ""
+            raise BadArgument(f"`inputs` of task {task.name!r} must have texts of at least two tokens, got none.{fix}")
         examples = np.stack([sums, self._untouched[key], np.zeros_like(sums)]) / counts.mean()
         loss, chance, _ = examples.mean(axis=1).tolist()
         return Score(loss, chance, None, examples)

@@ -50,6 +50,7 @@ class InputEncoder:
         encoded = dict(tokenizer(*parts, padding=len(values) > 1, return_tensors="pt", **more))
         if "attention_mask" in encoded:
             self._check_lengths(encoded["attention_mask"].sum(1).tolist(), texts, config)
+        _check_tokens(encoded.get("input_ids"), config)
         return encoded
 
     def continued(self, values: Any, config: Any) -> Encoded:
@@ -77,6 +78,7 @@ class InputEncoder:
             mask[number, : len(row)] = 1
             labels[number, prompt : len(row)] = tokens[number, prompt : len(row)]
         labels[:, 0] = NO_LOSS  # nothing comes before it that could tell it
+        _check_tokens(tokens, config)
         return {"input_ids": tokens, "attention_mask": mask, "labels": labels}
 
     def _tokens(self, text: str, *, begins: bool) -> list[int]:
@@ -87,19 +89,27 @@ class InputEncoder:
     @property
     def _tokenizer(self) -> Any:
         """That of a processor of texts and images, too."""
-        if "pixel_values" in getattr(self.processor, "model_input_names", ()):
-            if hasattr(self.processor, "tokenizer"):
-                return self.processor.tokenizer
+        if self._reads_images:
             raise BadArgument(
                 f"`processor` must be a tokenizer for texts, got {type(self.processor).__name__}. "
                 "Write AutoTokenizer.from_pretrained(path)."
             )
-        return self.processor
+        return self.processor.tokenizer if _takes_images(self.processor) else self.processor
+
+    @property
+    def _reads_images(self) -> bool:
+        """Whether images are all that the processor reads."""
+        return _takes_images(self.processor) and not hasattr(self.processor, "tokenizer")
 
     def _texts(self, values: Any) -> list[tuple[str, ...]]:
         """The text of each row, or the texts of its columns."""
         if hasattr(values, "columns"):
             known, rows = list(values.columns), None
+            if self._reads_images:
+                raise BadArgument(
+                    f"`tasks` must have images in the only column beside the labels, got the columns {listed(known)}. "
+                    'Write data.select_columns(["image", "label"]).'
+                )
         elif isinstance(values, list) and values and isinstance(values[0], dict):
             known, rows = list(values[0]), values
         elif isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
@@ -139,10 +149,7 @@ class InputEncoder:
 
     def _check_lengths(self, lengths: list[int], texts: list[tuple[str, ...]], config: Any) -> None:
         """Refuse what the model has no positions for."""
-        limit = min(
-            int(getattr(self._tokenizer, "model_max_length", None) or NO_LIMIT),
-            int(getattr(config, "max_position_embeddings", None) or NO_LIMIT),
-        )
+        limit = most_tokens(self._tokenizer, config)
         longest = max(lengths)
         if longest > limit:
             text = " ".join(" ".join(texts[lengths.index(longest)]).split())
@@ -150,6 +157,26 @@ class InputEncoder:
                 f"`max_length` must be at most {limit} for this model, got texts of up to {longest} tokens, like "
                 f"{text[:SHOWN_TEXT]!r}. Cut them: HuggingFaceLearner(..., max_length={limit})."
             )
+
+
+def _takes_images(processor: Any) -> bool:
+    return "pixel_values" in getattr(processor, "model_input_names", ())
+
+
+def most_tokens(tokenizer: Any, config: Any) -> int:
+    """How many tokens a text may have: what has no limit says nothing, or a number that is none."""
+    given = getattr(tokenizer, "model_max_length", None), getattr(config, "max_position_embeddings", None)
+    return min([NO_LIMIT, *(int(limit) for limit in given if limit and limit > 0)])
+
+
+def _check_tokens(tokens: Any, config: Any) -> None:
+    """Refuse tokens that the model has no weights for, which end in an error of an index, on a GPU in many lines."""
+    known = getattr(config, "vocab_size", None)
+    if known and tokens is not None and tokens.max() >= known:
+        raise BadArgument(
+            f"`processor` must have the tokens that the model knows, 0 to {known - 1}, got {int(tokens.max())}. Load "
+            "both from one path, or let model_factory call model.resize_token_embeddings(len(tokenizer))."
+        )
 
 
 def _check_padding(tokenizer: Any, config: Any) -> None:

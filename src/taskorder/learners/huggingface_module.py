@@ -18,6 +18,7 @@ import numpy as np
 
 from taskorder.arguments import BadArgument
 from taskorder.learners.huggingface_description import settings_text
+from taskorder.learners.huggingface_passes import room_for
 from taskorder.learners.huggingface_weights import ShelvedWeights, Tensors
 
 try:
@@ -52,7 +53,7 @@ class WorkingModule:
         return torch.device(self.device_name or ("cuda" if torch.cuda.is_available() else "cpu"))
 
     def build(self, seed: int) -> None:
-        """Make the module anew, with what is drawn at random from the seed."""
+        """Make the module anew, with what is drawn at random from the seed; it comes to its device to be used."""
         self.module = self._has = None  # two at a time may be too much
         with quiet(), seeded(seed, self.device):
             module = self.factory()
@@ -70,10 +71,17 @@ class WorkingModule:
                 if self.merge:
                     self.names = tuple(dict.fromkeys(map(_name_without_adapter, self.names)))
                     module = module.unload()
-        self.module, self.seed = module.to(self.device), seed
+        self.module, self.seed = module, seed
 
     def put(self, seed: int, weights: ShelvedWeights) -> Any:
-        """The module with these weights; everything else is as made from the seed."""
+        """The module on its device with these weights; everything else is as made from the seed."""
+        self.read(seed, weights)
+        with room_for("the model"):
+            self.module.to(self.device)
+        return self.module
+
+    def read(self, seed: int, weights: ShelvedWeights) -> Any:
+        """The module with these weights, wherever it is."""
         if self.module is None or self.seed != seed:
             self.build(seed)
         if self._has is not weights:

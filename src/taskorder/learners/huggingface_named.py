@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ast
+import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import fields
@@ -12,7 +12,8 @@ from typing import Any
 
 from taskorder.arguments import BadArgument, unknown
 from taskorder.checks import whole
-from taskorder.learners.call_settings import plain_settings
+from taskorder.learners.call_settings import named_call
+from taskorder.learners.huggingface_inputs import most_tokens
 from taskorder.learners.huggingface_recipe import FineTuning
 from taskorder.learners.protocol import Learner
 from taskorder.strategies import SHARED, Strategy
@@ -22,8 +23,12 @@ LORA_RATE = 1e-3
 """The learning rate of an adapter, where nothing is said; all weights take that of FineTuning."""
 MOST_TOKENS = 512
 """Longer texts are cut, where nothing is said and the model takes more."""
+LIKE = "hf:MODEL_PATH(lora=8,learning_rate=1e-3)"
+"""What a name should look like, for messages."""
 OWN_SETTINGS = ("lora", "merge", "max_length")
-RECIPE_SETTINGS = tuple(each.name for each in fields(FineTuning) if each.name not in ("epochs", "batch_size"))
+OPTIONS = ("epochs", "batch_size", "heads", "strategy")
+"""What all learners have, and the command line has options for."""
+RECIPE_SETTINGS = tuple(each.name for each in fields(FineTuning) if each.name not in OPTIONS)
 
 
 def named_huggingface(
@@ -67,17 +72,12 @@ def _read(text: str) -> tuple[str, dict[str, Any]]:
     path, inside = found[1], found[2] or "()"
     if not Path(path).exists() and Path(text).exists():
         path, inside = text, "()"  # a folder with parentheses in its name
-    try:
-        settings = plain_settings(ast.parse(f"f{inside}", mode="eval").body)
-    except (SyntaxError, ValueError) as problem:
-        raise BadArgument(
-            f"`learner` must be like hf:MODEL_PATH(lora=8,learning_rate=1e-3), got {text!r}: {problem}."
-        ) from None
-    except (RecursionError, MemoryError):
-        raise BadArgument(
-            f"`learner` must be like hf:MODEL_PATH(lora=8), got {len(text)} characters with too many brackets."
-        ) from None
+    call, settings = named_call(f"f{inside}", text, LIKE)
+    if not call:
+        raise BadArgument(f"`learner` must be like {LIKE}, got {text!r}: more than one pair of brackets.")
     for name in settings:
+        if name in OPTIONS:
+            raise BadArgument(f"`learner` must have no {name} in brackets, got it in {text!r}. Say it with ", name, ".")
         if name not in (*OWN_SETTINGS, *RECIPE_SETTINGS):
             raise unknown("learner", name, (*OWN_SETTINGS, *RECIPE_SETTINGS))
     return path, settings
@@ -90,11 +90,13 @@ def _loaded(path: str, task: Task, images: bool) -> tuple[Callable[[], Any], Any
     kind = "ForCausalLM" if task.labels is None else "ForImageClassification" if images else "ForSequenceClassification"
     model = getattr(transformers, f"AutoModel{kind}")
     reader = transformers.AutoImageProcessor if images else transformers.AutoTokenizer
+    folder = os.path.expanduser(path)
     try:
-        config = transformers.AutoConfig.from_pretrained(path)
-        processor = reader.from_pretrained(path)
+        config = transformers.AutoConfig.from_pretrained(folder, local_files_only=True)
+        processor = reader.from_pretrained(folder, local_files_only=True)
     except (OSError, ValueError) as problem:
-        reason = " ".join(str(problem).split())[:120]
+        there = os.path.isdir(folder)
+        reason = " ".join(str(problem).split())[:120] if there else "no such folder, and no hub is asked"
         raise BadArgument(
             f"`learner` must name a folder with a model of transformers and its "
             f"{'image processor' if images else 'tokenizer'}, got {path!r}: {reason}."
@@ -110,10 +112,9 @@ def _loaded(path: str, task: Task, images: bool) -> tuple[Callable[[], Any], Any
             options["pad_token_id"] = processor.pad_token_id
 
     def load() -> Any:
-        return model.from_pretrained(path, **options)
+        return model.from_pretrained(folder, local_files_only=True, **options)
 
-    limits = getattr(processor, "model_max_length", None), getattr(config, "max_position_embeddings", None)
-    return load, processor, min([MOST_TOKENS, *(int(limit) for limit in limits if limit)])
+    return load, processor, min(MOST_TOKENS, most_tokens(processor, config))
 
 
 def _lora(rank: Any, task: Task, images: bool) -> Any:

@@ -1,8 +1,9 @@
-"""How many examples go through a model at once: fewer, where memory runs out."""
+"""How many examples go through a model at once: fewer, where memory runs out; an error where that is no help."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TypeVar
 
 from taskorder.arguments import BadArgument
@@ -36,8 +37,19 @@ class Passes:
     def halve(self, size: int, problem: Exception) -> None:
         """Half of what was too much; an error where that was one example."""
         if size <= 1:
-            raise BadArgument(
-                "`learner` must fit into memory, got out of memory with one example at a time. Cut texts with "
-                "max_length=..., take lora=LoraConfig(...) or precision='bf16', or a smaller model."
-            ) from problem
+            fix = "Cut texts with max_length=..., take lora=LoraConfig(...) or precision='bf16', or a smaller model."
+            raise _too_large("with one example at a time", fix) from problem
         self.most = -(-size // 2)
+
+
+@contextmanager
+def room_for(what: str) -> Iterator[None]:
+    """An error with the fix where memory runs out for what has no parts."""
+    try:
+        yield
+    except torch.OutOfMemoryError as problem:
+        raise _too_large(f"for {what}", "Take lora=LoraConfig(...) or a smaller model.") from problem
+
+
+def _too_large(where: str, fix: str) -> BadArgument:
+    return BadArgument(f"`learner` must fit into memory, got out of memory {where}. {fix}")

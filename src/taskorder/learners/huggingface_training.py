@@ -17,17 +17,20 @@ from numpy.typing import NDArray
 from taskorder.arguments import BadArgument
 from taskorder.checks import Floats, Ints
 from taskorder.learners.huggingface_inputs import Encoded, InputEncoder
-from taskorder.learners.huggingface_passes import Passes
+from taskorder.learners.huggingface_passes import Passes, room_for
 from taskorder.learners.huggingface_recipe import FineTuning
 from taskorder.learners.protocol import enough_outputs
 from taskorder.learners.strategy import KeptExamples, Old
-from taskorder.task import rows_of
+from taskorder.task import Rows, rows_of
 from taskorder.task.joined import joined
 
 try:
     import torch
 except ImportError:  # HuggingFaceLearner says so
     torch = None
+
+SEES_AHEAD = 1e-3
+"""How much what is said before a token may depend on it, of what is said after it: in fewer bits it is not quite 0."""
 
 
 class TextBatch(NamedTuple):
@@ -80,7 +83,8 @@ class FineTuner:
                 scaler.unscale_(optimizer)
                 if recipe.max_grad_norm:
                     torch.nn.utils.clip_grad_norm_(weights, recipe.max_grad_norm)
-                scaler.step(optimizer)
+                with room_for("what AdamW keeps of each weight"):
+                    scaler.step(optimizer)
                 scaler.update()
                 schedule.step()
         optimizer.zero_grad()
@@ -115,6 +119,26 @@ class FineTuner:
             sums += self.passes.each(len(some), work)
             counts.append((encoded["labels"][:, 1:] >= 0).sum(1))
         return torch.cat(sums).numpy(), torch.cat(counts).double().numpy()
+
+    def check_causal(self, module: Any, rows: Rows) -> None:
+        """Refuse a language model that sees the tokens that it is to tell: it would soon know every text."""
+        encoded = self._some(self.encoder.continued(rows[np.arange(1)], module.config), slice(1))
+        del encoded["labels"]
+        if "input_ids" not in encoded:  # out of a function of yours
+            return
+        tokens, mask = encoded["input_ids"], encoded.get("attention_mask")
+        last = tokens.shape[1] - 1 if mask is None else int(mask[0].sum()) - 1
+        other = tokens.clone()
+        other[:, last] = tokens[:, last] == 0
+        module.eval()
+        with torch.no_grad():
+            said = [_logits(module(**encoded | {"input_ids": each}), "language model")[0] for each in (tokens, other)]
+        changed = (said[0] - said[1]).float().abs()
+        if last > 0 and changed[:last].max() > SEES_AHEAD * changed[last].max():
+            raise BadArgument(
+                "`model_factory` must make a model that continues texts, got one that sees the next token "
+                f"({type(module).__name__}). Take a model like GPT-2 or Llama; classifiers need tasks with labels."
+            )
 
     def _check_dtypes(self, weights: list[Any]) -> None:
         """Refuse weights of 16 bits that cannot be trained so."""

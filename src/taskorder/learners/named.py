@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -10,7 +9,7 @@ from typing import Any
 
 from taskorder.arguments import BadArgument, did_you_mean
 from taskorder.checks import positive_count
-from taskorder.learners.call_settings import plain_settings
+from taskorder.learners.call_settings import named_call
 from taskorder.learners.protocol import Learner
 from taskorder.learners.strategy import checked_heads
 from taskorder.strategies import SHARED, Strategy
@@ -58,6 +57,11 @@ def named_learner(
     positive_count(epochs, "epochs")
     if batch_size is not None:
         positive_count(batch_size, "batch_size")
+    if kind != "hf" and tasks[0].has_data and tasks[0].labels is None:
+        raise BadArgument(
+            f"`learner` must be hf:MODEL_PATH, with a language model, for texts without labels, got {learner}. "
+            "Or name the column of the labels."
+        )
     if kind in ("mlp", "cnn") and not rest:
         return _network(kind, tasks[0], epochs, batch_size or 4, heads, strategy)
     if kind == "sklearn" and rest:
@@ -126,17 +130,7 @@ def _estimator(text: str, batch_size: int | None) -> Any:
     """The estimator that a text like `SGDClassifier(loss="log_loss")` stands for; only plain values are read."""
     if find_spec("sklearn") is None:
         raise ValueError('scikit-learn is not installed. Install it with: pip install "taskorder[neural]".')
-    try:
-        node = ast.parse(text, mode="eval").body
-        call = node if isinstance(node, ast.Call) else ast.Call(node, [], [])
-        settings = plain_settings(call)
-        name = call.func.id if isinstance(call.func, ast.Name) else ""
-    except (SyntaxError, ValueError) as problem:
-        raise BadArgument(f"`learner` must be like sklearn:SGDClassifier(alpha=1), got {text!r}: {problem}.") from None
-    except (RecursionError, MemoryError):
-        raise BadArgument(
-            f"`learner` must be like sklearn:SGDClassifier(alpha=1), got {len(text)} characters with too many brackets."
-        ) from None
+    name, settings = named_call(text, text, "sklearn:SGDClassifier(alpha=1)")
     from sklearn.base import BaseEstimator
 
     for module in SKLEARN:

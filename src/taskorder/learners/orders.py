@@ -159,7 +159,7 @@ def _made(run: _Run, seed: int, start: Model | None) -> Model:
     try:
         return run.learner.make(seed)
     except Exception as problem:
-        raise LearnerError(f"`learner` must make a model, got {_error_text(problem)} (seed {seed}).") from problem
+        raise LearnerError(f"{_said('make a model', problem)} (seed {seed}).") from problem
 
 
 def _grow(run: _Run, parents: list[tuple[_Fit, Model]]) -> None:
@@ -226,10 +226,14 @@ def _scored(run: _Run, fits: list[_Fit], models: list[Model]) -> list[tuple[Scor
 def _refuse(run: _Run, fits: list[_Fit], what: str, problem: Exception) -> NoReturn:
     """Name the fit that failed: the first of several, where the learner does not say which."""
     place, cause = (problem.place, problem.problem) if isinstance(problem, ModelFailed) else (0, problem)
-    said = f"`learner` must {what}, got {_error_text(cause)}"
-    if isinstance(cause, BadArgument) and str(cause).startswith("`learner`"):
-        said = str(cause).removesuffix(".")
-    raise LearnerError(f"{said} {_where(run, fits[place], place)}") from cause
+    raise LearnerError(f"{_said(what, cause)} {_where(run, fits[place], place)}") from cause
+
+
+def _said(what: str, cause: Exception) -> str:
+    """What a learner must do, and what came; an error about an argument says by itself what is wrong."""
+    if isinstance(cause, BadArgument):
+        return str(cause).removesuffix(".")
+    return f"`learner` must {what}, got {_error_text(cause)}"
 
 
 def _keep(run: _Run, fits: list[_Fit], rows: list[tuple[Score, ...]], clock: float) -> None:

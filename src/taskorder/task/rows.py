@@ -325,5 +325,12 @@ def _numeric(array: NDArray[Any], where: str) -> NDArray[Any]:
 
 
 def _no_rows(value: Any, where: str) -> ValueError:
+    images = isinstance(value, list) and all(hasattr(each, "mode") and hasattr(each, "size") for each in value)
+    kinds = list(dict.fromkeys(f"{each.mode} {each.size}" for each in value)) if images else []
+    if len(kinds) > 1:
+        return ValueError(
+            f"{where} must be images of one mode and size, got {kinds[0]} and {kinds[1]}. "
+            'Write image.convert("RGB").resize((224, 224)) for each.'
+        )
     kind = f"ragged rows, text or {type(value).__name__}"
     return ValueError(f"{where} must be one row of numbers for each example, got {kind}.")

@@ -1,5 +1,8 @@
 """One line with the fix, and nothing is lost."""
 
+import copy
+from types import SimpleNamespace
+
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -7,6 +10,7 @@ pytest.importorskip("transformers")
 
 from taskorder import Task, run_pilot
 from taskorder.learners import EWC, FineTuning, HuggingFaceLearner, LearnerError
+from taskorder.learners.huggingface_inputs import NO_LIMIT, most_tokens
 
 pytestmark = pytest.mark.filterwarnings("default")
 RECIPE = FineTuning(epochs=1, batch_size=8, learning_rate=5e-3)
@@ -40,6 +44,7 @@ def test_passes_are_halved_where_memory_runs_out(request, tokenizer, reviews, co
         sizes = limit_memory(learner, most)
         model = learner.fit(learner.fit(learner.make(0), tasks[0]), tasks[1])
         numbers.append([score.loss for score in learner.score_many([model], tasks)[0]])
+    sizes = sizes[2 * (name == "gpt2") :]  # of a language model, two looks at whether it sees the next token
     assert sizes[:5] == [8, 4, 2, 2, 2]
     assert max(sizes[2:]) == 2  # it does not try again
     assert numbers[0] == pytest.approx(numbers[1], rel=1e-4)
@@ -50,6 +55,25 @@ def test_one_example_that_is_too_much_is_refused(bert, tokenizer, reviews):
     limit_memory(learner, 0)
     with pytest.raises(ValueError, match=r"^`learner` must fit into memory, got out of memory with one example"):
         learner.fit(learner.make(0), reviews[0])
+
+
+def test_memory_that_halving_does_not_help_is_named(monkeypatch, bert, tokenizer, reviews):
+    """What AdamW keeps of each weight, and the model itself, have no parts."""
+
+    def spent(*_, **more):
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
+
+    learner = HuggingFaceLearner(bert, tokenizer, RECIPE)
+    model = learner.make(0)
+    with monkeypatch.context() as patch:
+        patch.setattr(torch.optim.AdamW, "step", spent)
+        with pytest.raises(ValueError, match=r"^`learner` must fit into memory, .* for what AdamW keeps .* Take lora="):
+            learner.fit(model, reviews[0])
+    with monkeypatch.context() as patch:
+        patch.setattr(torch.nn.Module, "to", spent)
+        with pytest.raises(ValueError, match=r"^`learner` must fit into memory, got out of memory for the model"):
+            learner.fit(model, reviews[0])
+    assert learner.loss(learner.fit(model, reviews[0]), reviews[0]) > 0
 
 
 def test_a_loss_that_is_no_number_is_refused_and_what_was_measured_is_kept(tmp_path, bert, tokenizer, reviews):
@@ -120,6 +144,77 @@ def test_texts_that_are_too_long_are_refused_or_cut(bert, gpt2, tokenizer):
             learner.fit(learner.make(0), task)
         learner = HuggingFaceLearner(load, tokenizer, RECIPE, max_length=16)
         learner.fit(learner.make(0), task)
+
+
+def test_models_and_tokenizers_that_say_no_limit_have_none():
+    for model, limit in ((-1, 512), (64, 64), (None, 512)):
+        tokenizer = SimpleNamespace(model_max_length=512)
+        assert most_tokens(tokenizer, SimpleNamespace(max_position_embeddings=model)) == limit
+    assert most_tokens(SimpleNamespace(model_max_length=10**30), SimpleNamespace()) == NO_LIMIT
+
+
+def test_answers_that_were_cut_away_are_named(gpt2, tokenizer):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"ask": ["the film was very very", "the book was not"], "answer": ["good", "bad"]})
+    learner = HuggingFaceLearner(gpt2, tokenizer, column=("ask", "answer"), max_length=4)
+    with pytest.raises(ValueError, match=r"^`inputs` of task 'talk' must .* Were all answers cut\? max_length is 4\."):
+        learner.loss(learner.make(0), Task("talk", frame))
+
+
+def test_tokens_that_the_model_does_not_know_are_refused(bert, gpt2, tokenizer):
+    larger = copy.deepcopy(tokenizer)
+    larger.add_tokens(["unheard"])
+    texts, last = ["the film was good", "the film was unheard"] * 4, len(tokenizer) - 1
+    message = rf"^`processor` must have the tokens that the model knows, 0 to {last}, got {last + 1}\. Load both from"
+    for load, task in ((bert, Task("film", texts, ["yes", "no"] * 4)), (gpt2, Task("film", texts))):
+        learner = HuggingFaceLearner(load, larger, RECIPE)
+        with pytest.raises(ValueError, match=message):
+            learner.fit(learner.make(0), task)
+
+        def resized(load=load):
+            model = load()
+            model.resize_token_embeddings(len(larger))
+            return model
+
+        learner = HuggingFaceLearner(resized, larger, RECIPE)
+        assert learner.loss(learner.fit(learner.make(0), task), task) > 0
+
+
+def test_a_language_model_that_sees_the_next_token_is_refused(tokenizer, corpora):
+    """BERT as a language model would soon have no loss at all."""
+    from transformers import BertConfig, BertLMHeadModel
+
+    def fit(is_decoder):
+        config = BertConfig(
+            vocab_size=len(tokenizer), hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+            intermediate_size=16, initializer_range=0.5, is_decoder=is_decoder,
+        )  # fmt: skip
+        learner = HuggingFaceLearner(lambda: BertLMHeadModel(config), tokenizer, RECIPE)
+        return learner.loss(learner.fit(learner.make(0), corpora[0]), corpora[0])
+
+    assert fit(is_decoder=True) > 0
+    with pytest.raises(ValueError, match=r"^`model_factory` must make a model that continues texts, .*\(BertLMHead"):
+        fit(is_decoder=False)
+
+
+def test_images_among_several_columns_are_refused(folder, images):
+    """Datasets of images often come with names of files, and with other labels."""
+    datasets, image = pytest.importorskip("datasets"), pytest.importorskip("PIL.Image")
+    from transformers import AutoImageProcessor, AutoModelForImageClassification
+
+    learner = HuggingFaceLearner(
+        lambda: AutoModelForImageClassification.from_pretrained(folder / "vit"),
+        AutoImageProcessor.from_pretrained(folder / "vit"),
+        RECIPE,
+    )
+    task = images[0]
+    rows = {"image": list(map(image.fromarray, task.inputs)), "file": ["a"] * 16, "label": list(task.labels)}
+    data = datasets.Dataset.from_dict(rows)
+    with pytest.raises(ValueError, match=r"^`tasks` must have images in the only column .* image, file\. Write da"):
+        learner.fit(learner.make(0), Task("gray", data, "label"))
+    alone = Task("gray", data.select_columns(["image", "label"]), "label", classes=task.classes)
+    model = learner.fit(learner.make(0), alone)
+    assert learner.loss(model, alone) == learner.loss(learner.fit(learner.make(0), task), task)
 
 
 def test_columns_are_named(bert, tokenizer):

@@ -80,6 +80,15 @@ def test_the_values_that_a_function_was_made_with_count(bert, unused):
     assert HuggingFaceLearner(bert, unused, trainer=made[0]).describe() == said[0]
 
 
+def test_who_only_describes_a_model_leaves_its_device_alone(bert, unused):
+    """The process that plans for a cluster, where each worker has a GPU."""
+    learner = HuggingFaceLearner(bert, unused, RECIPE, device="meta")
+    here = HuggingFaceLearner(bert, unused, RECIPE, device="cpu")
+    assert learner.describe() == here.describe().replace("device=cpu", "device=meta")
+    assert learner._work.module.device.type == "cpu"
+    assert learner._work.put(0, learner.make(0).weights).device.type == "meta"
+
+
 def test_a_second_call_learns_nothing_again(tmp_path, bert, unused, reviews):
     learner, fits = HuggingFaceLearner(bert, unused, RECIPE), []
     options = {"pilot": 1.0, "seeds": 1, "draws": 0, "store": tmp_path / "fits.sqlite"}

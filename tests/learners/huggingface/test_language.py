@@ -148,7 +148,7 @@ def test_a_learner_that_learns_nothing_is_refused(gpt2, tokenizer, corpora):
 
 def test_texts_of_one_token_have_no_loss(gpt2, tokenizer):
     learner = HuggingFaceLearner(gpt2, tokenizer)
-    with pytest.raises(ValueError, match=r"^`tasks` must have texts of at least two tokens, got none in 'short'\."):
+    with pytest.raises(ValueError, match=r"^`inputs` of task 'short' must have texts of at least two tokens, got"):
         learner.loss(learner.make(0), Task("short", ["good", "bad"]))
     mixed = learner.score_many([learner.make(0)], [Task("mixed", ["good", "the film was bad"])])[0][0]
     assert mixed.loss == pytest.approx(one_by_one(gpt2(), tokenizer, ["the film was bad"]), rel=1e-5)

@@ -110,11 +110,29 @@ def test_a_learner_that_is_wrong_is_one_line(tmp_path, monkeypatch, capsys, fold
         (f"hf:{folder / 'bert'}(rank=8)", "`--learner` must be one of lora, merge, max_length, learning_rate"),
         (f"hf:{folder / 'bert'}(lora=0)", "`--learner` must have a rank of at least 1 as lora, got 0."),
         (f"hf:{folder / 'bert'}(8)", "`--learner` must be like hf:MODEL_PATH(lora=8,learning_rate=1e-3)"),
+        (f"hf:{folder / 'bert'}(lora=8)(merge=True)", "bert(lora=8)(merge=True)': more than one pair of brackets."),
         (f"hf:{folder / 'bert'}(precision=bf16)", "precision=bf16 is no plain value; texts stand in quotes."),
         (f"hf:{folder / 'bert'}(lora=8,lora=4)", "a setting that is given twice."),
         (f"hf:{folder / 'bert'}(schedule='cosin')", "must be one of linear, cosine"),
+        (f"hf:{folder / 'bert'}(epochs=3)", "must have no epochs in brackets, got it in"),
+        (f"hf:{folder / 'bert'}(epochs=3)", "Say it with `--epochs`."),
+        ("hf:made/up", "and its tokenizer, got 'made/up': no such folder, and no hub is asked."),
     ):
         assert message in said(capsys, "--learner", learner)
+
+
+def test_texts_without_labels_need_a_language_model(tmp_path, monkeypatch, capsys, corpora):
+    write(tmp_path, corpora)
+    monkeypatch.chdir(tmp_path)
+    for words in ((), ("--learner", "mlp")):
+        assert "`--learner` must be hf:MODEL_PATH, with a language model, for texts without labels" in said(
+            capsys, *words
+        )
+
+
+def test_a_tilde_is_the_home_folder(monkeypatch, folder, reviews):
+    monkeypatch.setenv("HOME", str(folder))
+    assert named_learner("hf:~/bert", reviews).make(0).weights.read().keys() >= {"classifier.weight"}
 
 
 def test_a_model_is_trained_as_precisely_as_its_recipe_says(tmp_path, folder, tokenizer, reviews):
