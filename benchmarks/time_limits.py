@@ -65,6 +65,12 @@ def apart(num_tasks: int) -> np.ndarray:
     return table
 
 
+def alike(num_tasks: int) -> np.ndarray:
+    """Parts of at most fifty tasks; any two tasks of a part may trade places."""
+    part = np.arange(num_tasks) // 50
+    return np.where(part[:, None] == part, 0.9, 0.0) + 0.1 * np.eye(num_tasks)
+
+
 def chains(num_tasks: int) -> Options:
     """Every second task before the next one."""
     return {"before": [(i, i + 1) for i in range(0, num_tasks - 1, 2)]}
@@ -122,6 +128,7 @@ CASES: dict[str, Callable[[int], Options]] = {
     "full rank, visits": theory(full=full, visits=lambda n: n + 3),
     "full rank, parts": theory(apart, full=full),
     "parts": theory(apart),
+    "parts of equal tasks": theory(alike),
     "groups": theory(groups=groups),
     "visits": theory(visits=lambda n: n + 3),
     "max-path": theory(rule="max-path"),

@@ -111,6 +111,20 @@ def test_symmetries_of_graphs(matrix, count):
         assert sorted(image) == list(range(len(matrix)))
 
 
+def test_groups_of_many_twins_trade_places_as_a_whole():
+    """Maps that begin with subsets of twins were grown until no room was left for this one, for seconds."""
+    matrix = np.kron(np.eye(2), np.ones((16, 16))) * 0.5 + 0.2 + 0.3 * np.eye(32)
+    _, images = symmetries(problem_of(matrix))
+    assert images.tolist() == [[*range(16, 32), *range(16)]]
+
+
+def test_symmetries_end_with_the_clock():
+    problem, late = problem_of(ring(7, 0.7)), Clock(0.0)
+    precedes, images = symmetries(problem, late)
+    assert (precedes.any(), images.shape) == (False, (0, 7))
+    assert len(symmetries(problem, Clock(60.0))[1]) == 13
+
+
 def test_twins_are_tasks_that_may_trade_places():
     problem = problem_of(leaves(4, 0.7))
     precedes, _ = symmetries(problem)

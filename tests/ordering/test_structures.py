@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from taskorder import chain, final_error, leaves, ring, solve, tree
+from taskorder import chain, final_error, final_knowledge, leaves, ring, solve, tree
 
 
 def clusters(num_tasks, count=4, within=0.8, between=0.2):
@@ -61,3 +61,18 @@ def test_structures_are_solved(name, num_tasks):
     check(matrix)
     check(matrix, rule="worst")
     check(noisy(matrix, num_tasks))
+
+
+@pytest.mark.parametrize("num_tasks", [31, 64, 300])
+@pytest.mark.parametrize("name", STRUCTURES)
+@pytest.mark.slow("sizes")
+def test_structures_are_solved_by_the_law(name, num_tasks):
+    """As tables of knowledge, at retentions with a quick proof, a long one and nearly nothing forgotten."""
+    known = 1 - (1 - STRUCTURES[name](num_tasks)) ** 2
+    for retention, rule in ((0.0, "optimal"), (0.13, "optimal"), (0.5, "optimal"), (0.5, "worst"), (0.99, "optimal")):
+        for table in (known, noisy(known, num_tasks)):
+            plan = solve(table, rule, retention=retention, kind="transfer", time_limit=0.3)
+            assert sorted(plan.order) == list(range(num_tasks))
+            assert plan.score == pytest.approx(final_knowledge(table, plan.order, retention).mean(), rel=1e-9)
+            if plan.bound is not None:
+                assert (plan.score - plan.bound) * (-1 if rule == "worst" else 1) <= 1e-9

@@ -98,7 +98,7 @@ def prove(
     order, improved = start.copy(), True
     if problem.size <= 1:
         return Proof(order, best, best, 0)
-    precedes, images = symmetries(problem)
+    precedes, images = symmetries(problem, clock)
     limits, directions = masks(precedes), np.sign(images - np.arange(problem.size)).astype(np.int8)
     absolute = ABSOLUTE_TOLERANCE * abs(problem.e)
     together = group_masks(problem.together, problem.size)

@@ -46,7 +46,7 @@ def prove_by_halves(problem: Problem, start: Ints, clock: Clock, floor: float = 
         return Proof(order, best, best if known else floor, 0)
     if problem.size < 4:
         return _listed(problem, order, best)
-    precedes, images = symmetries(problem)
+    precedes, images = symmetries(problem, clock)
     middle = Middle.of(problem, precedes)
     sets = prefix_sets(precedes, images, middle.early)
     nodes, at = 0, 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from taskorder.checks import Bools, Floats, Ints
+from taskorder.ordering.clock import Clock
 from taskorder.ordering.problem import Problem
 
 MAX_SYMMETRIES = 2048
@@ -12,12 +13,12 @@ MAX_SYMMETRIES = 2048
 SAME = 1e-12
 
 
-def symmetries(problem: Problem) -> tuple[Bools, Ints]:
+def symmetries(problem: Problem, clock: Clock | None = None) -> tuple[Bools, Ints]:
     """What may be assumed of the order searched for: (precedes, images).
 
     precedes: (n, n) the constraints, plus "the lower position first" for twins: two tasks whose exchange changes
     nothing. images: (s, n) the other relabelings that change nothing, those that keep twins in order; image[i] takes
-    the place of task i. The identity is left out.
+    the place of task i. The identity is left out; so are all where the time is over before they are found.
     """
     n = problem.size
     sums = np.sort(problem.C.sum(axis=0))
@@ -25,8 +26,9 @@ def symmetries(problem: Problem) -> tuple[Bools, Ints]:
         return problem.precedes, np.zeros((0, n), np.int64)
     tables = _tables(problem)
     labels = _signatures(tables)
-    precedes = problem.precedes | _twins(tables, labels)
-    return precedes, _relabelings(tables, labels, precedes)
+    twins = _twins(tables, labels)
+    precedes = problem.precedes | twins
+    return precedes, _relabelings(tables, labels, twins, precedes, clock)
 
 
 def _twins(tables: Floats, labels: Ints) -> Bools:
@@ -42,18 +44,23 @@ def _twins(tables: Floats, labels: Ints) -> Bools:
     return twins
 
 
-def _relabelings(tables: Floats, labels: Ints, ordered: Bools) -> Ints:
+def _relabelings(tables: Floats, labels: Ints, twins: Bools, ordered: Bools, clock: Clock | None) -> Ints:
     """Maps grown one task at a time, keeping those that agree with the tables and with `ordered` so far."""
     n = len(labels)
     maps = np.zeros((1, 0), np.int64)
+    place, later = twins.sum(axis=0), twins.sum(axis=1)  # how many twins of each task come before it, and after it
     for i in range(n):
-        choices = np.flatnonzero(labels == labels[i])
+        if clock is not None and clock.left <= 0:
+            return np.zeros((0, n), np.int64)
+        # A symmetry that keeps twins in order takes each to the same place among others. Else there are as many maps
+        # as subsets of twins, and all but one of them come to nothing.
+        choices = np.flatnonzero((labels == labels[i]) & (place == place[i]) & (later == later[i]))
         grown = np.concatenate([np.repeat(maps, len(choices), axis=0), np.tile(choices, len(maps))[:, None]], axis=1)
         old, new = grown[:, :i], grown[:, i:]
-        fits = (old != new).all(axis=1) & ~(ordered[:i, i] & (old > new)).any(axis=1)
+        grown = grown[(old != new).all(axis=1) & ~(ordered[:i, i] & (old > new)).any(axis=1)]
         for table in tables:
-            fits &= (np.abs(table[old, new] - table[:i, i]) <= SAME).all(axis=1)
-        maps = grown[fits][:MAX_SYMMETRIES]
+            grown = grown[(np.abs(table[grown[:, :i], grown[:, i:]] - table[:i, i]) <= SAME).all(axis=1)]
+        maps = grown[:MAX_SYMMETRIES]
     return np.ascontiguousarray(maps[(maps != np.arange(n)).any(axis=1)])
 
 
