@@ -15,8 +15,9 @@ from taskorder.runs.settings import EXAMPLES_SUFFIX, JOINT, Config
 from taskorder.runs.specs import RunSpec, RunSpecs
 
 KIND = "torch.finetuning.1"
-ALONE = "alone"
-"""The part of a run that is of no order: the untouched model, pilots, and a model that learns all tasks mixed."""
+ALONE = "alone.2"
+"""The part of a run that is of no order: the untouched model, pilots, and a model that learns all tasks mixed. The first
+version took the rows of a pilot's tables for its kinds of scores."""
 TEXTS, IMAGES, LANGUAGE = "minilm", "efficientnet-lite0", "gemma-3-270m"
 FULL, LORA = "full", "lora"
 CLASSES, RATINGS = "classes", "ratings"
@@ -189,12 +190,12 @@ CELLS: Mapping[str, tuple[str, Cell]] = {
     ),
     "gemma_full": (
         "Gemma-3-270M",
-        Tuned(LANGUAGE, num_tasks=4, num_classes=1, examples=1024, tests=64, length=256, steps=60, learning_rate=5e-5,
+        Tuned(LANGUAGE, num_tasks=4, num_classes=1, examples=800, tests=48, length=256, steps=60, learning_rate=5e-5,
               samples=()),
     ),
     "gemma_lora": (
         "Gemma-3-270M, LoRA",
-        Tuned(LANGUAGE, LORA, num_tasks=4, num_classes=1, examples=1024, tests=64, length=256, steps=60,
+        Tuned(LANGUAGE, LORA, num_tasks=4, num_classes=1, examples=800, tests=48, length=256, steps=60,
               learning_rate=5e-4, samples=()),
     ),
 }  # fmt: skip

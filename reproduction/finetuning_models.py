@@ -6,7 +6,8 @@ corpora, as the one of `reproduction.language_runs` does.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import copy
+from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from typing import Any
 
@@ -131,12 +132,30 @@ def _scored_images(module: torch.nn.Module, examples: Tensors) -> Scores:
     return class_scores(module(enlarged(examples["images"])), examples)
 
 
-def _language(cell: Tuned, number: int) -> Subject:
+def token_windows(tokens: Sequence[int], count: int, length: int) -> list[Sequence[int]]:
+    """The first windows of so many tokens each.
+
+    >>> token_windows([1, 2, 3, 4, 5], 2, 2)
+    [[1, 2], [3, 4]]
+    """
+    if len(tokens) < count * length:
+        raise ValueError(f"`examples` and `tests` must be at most {len(tokens) // length} for a corpus, got {count}.")
+    return [tokens[begin : begin + length] for begin in range(0, count * length, length)]
+
+
+@lru_cache(maxsize=1)
+def _gemma() -> tuple[Any, Any]:
+    """The tokenizer and the pretrained model, which take long to unpack."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     folder = found(GEMMA)
     given: dict[str, Any] = {"gguf_file": next(folder.glob("*.gguf")).name}
     tokenizer = AutoTokenizer.from_pretrained(folder, **given)
+    return tokenizer, AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, **given)
+
+
+def _language(cell: Tuned, number: int) -> Subject:
+    tokenizer, pretrained = _gemma()
     corpora = chosen_corpora(number)[: cell.num_tasks]
     with np.load(data_folder() / FILE) as file:
         rows = [file["names"].tolist().index(name) for name in corpora]
@@ -144,14 +163,13 @@ def _language(cell: Tuned, number: int) -> Subject:
 
     def windows(text: str, count: int) -> Mapping[str, torch.Tensor]:
         tokens = tokenizer(text[: 8 * count * cell.length], add_special_tokens=False)["input_ids"]
-        cut = [tokens[begin : begin + cell.length] for begin in range(0, len(tokens) - cell.length + 1, cell.length)]
-        size = [len(tokenizer.decode(window[1:]).encode()) for window in cut[:count]]
-        return {"input_ids": torch.tensor(cut[:count]), "bytes": torch.tensor(size, dtype=torch.float32)}
+        cut = token_windows(tokens, count, cell.length)
+        size = [len(tokenizer.decode(window[1:]).encode()) for window in cut]
+        return {"input_ids": torch.tensor(cut), "bytes": torch.tensor(size, dtype=torch.float32)}
 
     def make(seed: int) -> torch.nn.Module:
         torch.manual_seed(seed)
-        module = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, **given)
-        return adapted(module, cell.method, "CAUSAL_LM").to(_device())
+        return adapted(copy.deepcopy(pretrained), cell.method, "CAUSAL_LM").to(_device())
 
     train = [windows(text, cell.examples) for text in texts["train"]]
     test = [windows(text, cell.tests) for text in texts["test"]]

@@ -144,8 +144,8 @@ def learn_mixed(subject: Subject, recipe: Recipe, seed: int) -> Scores:
 
 def learn_samples(
     subject: Subject, recipe: Recipe, seed: int, rows: Sequence[Ints], held: Sequence[Ints] | None = None
-) -> tuple[Scores, Scores]:
-    """A pilot: (P,) of the untouched model and (P, P) of models of single tasks, from some rows of each task.
+) -> tuple[Scores, list[Scores]]:
+    """A pilot: (P,) of the untouched model, and of the model of each task alone, from some rows of each task.
 
     held: the rows to test on; None for those that are learned from.
     """
@@ -157,7 +157,7 @@ def learn_samples(
         restore(module, state)
         learn(subject, module, _rows(subject.train[task], of_task), recipe, (seed, task))
         found.append(tested(subject, module, tests, recipe))
-    return start, Scores(*(np.array(part) for part in zip(*found, strict=True)))
+    return start, found
 
 
 def _rows(examples: Tensors, rows: Ints) -> dict[str, torch.Tensor]:
@@ -188,7 +188,8 @@ def rating_scores(outputs: torch.Tensor, examples: Tensors) -> Scores:
 def bits_a_byte(logits: torch.Tensor, examples: Tensors) -> Scores:
     """Of (n, tokens, vocabulary) logits: the loss of the next token, as bits for each byte of text."""
     tokens = examples["input_ids"][:, 1:]
-    lost = torch.nn.functional.cross_entropy(logits[:, :-1].float().transpose(1, 2), tokens, reduction="none")
+    each = logits[:, :-1].float().flatten(0, 1)  # a row for each token: of another form all logits would be copied
+    lost = torch.nn.functional.cross_entropy(each, tokens.flatten(), reduction="none").view_as(tokens)
     bits = lost.sum(dim=1) / (np.log(2) * examples["bytes"])
     right = (logits[:, :-1].argmax(dim=2) == tokens).float().mean(dim=1)
     return Scores(right, bits, torch.zeros_like(bits))

@@ -277,6 +277,15 @@ def test_packages_are_unpacked_and_texts_read(tmp_path, monkeypatch):
     assert rated_texts("films") == (["Good.", "Bad."], [2.5, -1.5])
 
 
+def test_a_corpus_with_too_few_windows_is_refused_before_anything_is_trained():
+    pytest.importorskip("torch")
+    from reproduction.finetuning_models import token_windows
+
+    assert token_windows(list(range(7)), 3, 2) == [[0, 1], [2, 3], [4, 5]]
+    with pytest.raises(ValueError, match=r"`examples` and `tests` must be at most 3 for a corpus, got 4"):
+        token_windows(list(range(7)), 4, 2)
+
+
 def test_parts_of_gemma_are_joined_and_checked(tmp_path, monkeypatch):
     monkeypatch.setenv("TASKORDER_DATA", str(tmp_path))
     texts = [b"ab", b"cd", b"ef", b"gh"]
@@ -419,7 +428,23 @@ def test_parts_of_a_run_are_trained_and_read(monkeypatch):
     known = np.array(runs.orders[0]["similarities"]["test"]["accuracy"])
     assert (np.diagonal(known) > 0.6).all()
     assert runs.orders[0]["accuracy"] != runs.orders[1]["accuracy"]
+    pilot = runs.orders[0]["similarities"]["48 examples"]
+    np.testing.assert_allclose(pilot["chance"], np.log(2), rtol=0.5)
+    assert (np.diagonal(pilot["accuracy"]) > 0.6).all()
+    assert np.argmin(pilot["loss"], axis=1).tolist() == [0, 1, 2]
     assert np.mean(runs.mixed[0]["accuracy"][1]) > 0.7
+
+
+@pytest.mark.parametrize("num_tasks", [2, 4])
+def test_a_pilot_has_a_row_for_each_model_of_a_task(monkeypatch, num_tasks):
+    pytest.importorskip("torch")
+    from reproduction import finetuning_models
+
+    monkeypatch.setattr(finetuning_models, "subject_of", lambda cell, number: small_subject(num_tasks=num_tasks))
+    cell = Tuned(steps=1, num_tasks=num_tasks, learning_rate=0.05, bfloat16=False)
+    (alone,) = (finetuning_runs.part_result(spec.params) for spec in cell.specs(1, 1) if spec.params["part"] == ALONE)
+    pilot = alone["pilots"]["48 examples"]
+    assert [np.shape(pilot[kind]) for kind in SCORES] == [(num_tasks, num_tasks)] * len(SCORES)
 
 
 def test_every_set_of_three_domains_leaves_out_another_one():
