@@ -149,8 +149,15 @@ class WorkingModule:
     def _wrapped(self, module: Any) -> Any:
         from peft import get_peft_model
 
-        with quiet():
-            return get_peft_model(module, copy.deepcopy(self.lora))  # which writes to its settings
+        try:
+            with quiet():
+                return get_peft_model(module, copy.deepcopy(self.lora))  # which writes to its settings
+        except ValueError as problem:
+            reason = " ".join(str(problem).split()).partition(". ")[0].rstrip(".")
+            raise BadArgument(
+                f"`lora` must name modules of {type(module).__name__} that PEFT can adapt, got: {reason}. "
+                "Name others as target_modules=[...], or train all weights."
+            ) from problem
 
 
 def _named(module: Any) -> dict[str, Any]:

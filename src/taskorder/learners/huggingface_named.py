@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from importlib.util import find_spec
@@ -96,7 +97,8 @@ def _loaded(path: str, task: Task, images: bool) -> tuple[Callable[[], Any], Any
         processor = reader.from_pretrained(folder, local_files_only=True)
     except (OSError, ValueError) as problem:
         there = os.path.isdir(folder)
-        reason = " ".join(str(problem).split())[:120] if there else "no such folder, and no hub is asked"
+        said = " ".join(str(problem).split()).partition(". ")[0].rstrip(".")
+        reason = textwrap.shorten(said, 120, placeholder=" ...") if there else "no such folder, and no hub is asked"
         raise BadArgument(
             f"`learner` must name a folder with a model of transformers and its "
             f"{'image processor' if images else 'tokenizer'}, got {path!r}: {reason}."

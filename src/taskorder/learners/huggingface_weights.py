@@ -1,11 +1,13 @@
 """Weights of checkpoints: in memory up to a number of bytes, the others in files of a temporary folder.
 
 A checkpoint holds what training changes: all weights, or those of an adapter. What is held never changes, so copies of
-a model share it. Files go with the weights that they hold, the folder with the last of them.
+a model share it. Files go with the weights that they hold, the folder with the last of them. A process that is killed,
+as workers of Ray are in the end, leaves its folder: the next one that makes a folder removes it.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 import uuid
@@ -14,16 +16,55 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+FOLDER_NAME = "taskorder-checkpoints-"
 Tensors = Mapping[str, Any]
 """Tensors of PyTorch on the processor, by name."""
 
 
 class SpillFolder:
-    """A temporary folder that is removed when nobody needs it."""
+    """A temporary folder that is removed when nobody needs it; it is locked as long as its process lives."""
 
     def __init__(self) -> None:
-        self.path = Path(tempfile.mkdtemp(prefix="taskorder-"))
-        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+        _remove_abandoned()
+        self.path = Path(tempfile.mkdtemp(prefix=f".{FOLDER_NAME}"))
+        lock = _locked(self.path)
+        if lock is not None:  # else it never has the name of those that are removed
+            self.path = self.path.rename(self.path.with_name(self.path.name.removeprefix(".")))
+        weakref.finalize(self, _remove, self.path, lock)
+
+
+def _remove_abandoned() -> None:
+    """Remove the folders whose processes have ended without doing so."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{FOLDER_NAME}*"):
+        if (lock := _locked(folder)) is not None:
+            _remove(folder, lock)
+
+
+def _remove(folder: Path, lock: int | None) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+    if lock is not None:
+        os.close(lock)
+
+
+def _locked(folder: Path) -> int | None:
+    """A file number that locks a folder until this process ends; None where that cannot be, or another one has it."""
+    if fcntl is None:
+        return None
+    try:
+        number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(number)
+        return None
+    return number
 
 
 class ShelvedWeights:

@@ -274,6 +274,13 @@ def test_weights_of_16_bits_that_cannot_be_trained_are_refused(bert, tokenizer, 
             fit(getattr(torch, dtype), precision)
 
 
+def test_a_lora_that_fits_nothing_is_refused(bert, tokenizer):
+    peft = pytest.importorskip("peft")
+    learner = HuggingFaceLearner(bert, tokenizer, lora=peft.LoraConfig(target_modules=["q_proj"]))
+    with pytest.raises(ValueError, match=r"^`lora` must name modules of BertForSeq.*, got: .*q_proj.* Name others"):
+        learner.make(0)
+
+
 def test_a_lora_that_leaves_the_last_layer_out_is_refused(bert, tokenizer, reviews):
     peft = pytest.importorskip("peft")
     for merge in (False, True):

@@ -1,7 +1,12 @@
 """Checkpoints never change, share what is the same, go to disk where they are many, and travel."""
 
 import gc
+import os
 import pickle
+import signal
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -9,7 +14,7 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from taskorder.learners import FineTuning, HuggingFaceLearner, learn_orders
-from taskorder.learners.huggingface_weights import WeightShelf
+from taskorder.learners.huggingface_weights import SpillFolder, WeightShelf
 
 pytestmark = pytest.mark.filterwarnings("default")
 RECIPE = FineTuning(epochs=1, learning_rate=1e-2)
@@ -81,6 +86,31 @@ def test_the_newest_weights_stay_in_memory():
     del held[3]
     assert shelf.hold({"w": torch.zeros(10)}).in_memory
     assert held[2].in_memory  # what nobody needs takes no room
+
+
+KILLED = """
+import os, signal
+from taskorder.learners.huggingface_weights import SpillFolder
+folder = SpillFolder()
+print(folder.path, flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_folders_of_killed_processes_are_removed_and_no_others(tmp_path, monkeypatch):
+    """Workers of Ray are killed in the end."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", KILLED], env=environment, capture_output=True, text=True)
+    left = Path(done.stdout.strip())
+    assert done.returncode == -signal.SIGKILL
+    assert list(tmp_path.iterdir()) == [left]
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    folders = [SpillFolder(), SpillFolder()]
+    assert {folder.path for folder in folders} == set(tmp_path.iterdir())
+    assert left not in tmp_path.iterdir()
+    folders.clear()
+    gc.collect()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_learners_and_checkpoints_travel_without_their_module(bert, tokenizer, reviews):

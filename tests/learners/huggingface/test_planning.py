@@ -116,6 +116,7 @@ def test_a_learner_that_is_wrong_is_one_line(tmp_path, monkeypatch, capsys, fold
         (f"hf:{folder / 'bert'}(schedule='cosin')", "must be one of linear, cosine"),
         (f"hf:{folder / 'bert'}(epochs=3)", "must have no epochs in brackets, got it in"),
         (f"hf:{folder / 'bert'}(epochs=3)", "Say it with `--epochs`."),
+        (f"hf:{folder}", "and its tokenizer, got "),
         ("hf:made/up", "and its tokenizer, got 'made/up': no such folder, and no hub is asked."),
     ):
         assert message in said(capsys, "--learner", learner)
