@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 
@@ -187,16 +188,29 @@ def test_a_pilot_that_is_killed_goes_on(tmp_path, monkeypatch, capsys, folder):
     assert resumed[1:] == whole[1:]
 
 
-def test_fits_on_a_cluster_are_those_from_here(bert, tokenizer, reviews, adapter):
-    pytest.importorskip("ray")
+def test_fits_on_a_cluster_are_those_from_here(tmp_path, monkeypatch, bert, tokenizer, reviews, adapter):
+    """Ray is told of two GPUs: each worker has one, in its environment."""
+    ray = pytest.importorskip("ray")
     from taskorder.learners.ray import RayLearner
     from taskorder.runs.cluster import Share, connected
 
-    learner = HuggingFaceLearner(bert, tokenizer, FineTuning(epochs=1), lora=adapter, in_memory=0)
+    def load():
+        (tmp_path / str(os.getpid())).write_text(os.environ.get("CUDA_VISIBLE_DEVICES", ""))
+        return bert()
+
+    learner = HuggingFaceLearner(load, tokenizer, FineTuning(epochs=1), lora=adapter, in_memory=0)
     orders = [(0, 1), (1, 0), (2,)]
     here = learn_orders(learner, reviews, orders)
-    with connected(share=Share(cpus=1)):
-        there = learn_orders(RayLearner(learner), reviews, orders)
+    monkeypatch.setattr(ray, "init", partial(ray.init, num_cpus=2, num_gpus=2))
+    share = Share(gpus=1)
+    with connected(share=share):
+        assert share.workers() == 2
+        there = learn_orders(RayLearner(learner, share), reviews, orders)
+    (tmp_path / str(os.getpid())).unlink()
+    seen = [file.read_text() for file in tmp_path.iterdir()]
+    assert 0 < len(seen) <= 2
+    assert set(seen) <= {"0", "1"}
+    assert len(set(seen)) == len(seen)
     for prefix, row in here[0].items():
         for ours, theirs in zip(row, there[0][prefix], strict=True):
             assert ours[:3] == pytest.approx(theirs[:3], rel=1e-5)
