@@ -162,20 +162,23 @@ def main() -> None:
     if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
         parser.error(f"`--share` must be I/N with I from 1 to N, got {args.share}.")
     end = time.monotonic() + args.seconds
-    if args.output is not None:  # in a thread: while a batch is computed, signals are not looked at
-        timer = threading.Timer(args.seconds, end_now)
-        timer.daemon = True
-        timer.start()
     with Store(args.results / STORE if args.take else None) as store:
-        for folder in args.kept:
-            say(f"{load_kept(folder, store)} runs from {folder}")
-        if args.output is None:
-            print(*(take(store, args.results / TABLES, names) if args.take else plan(store, names)), sep="\n")
-            return
-        trainer = Trainer(store, Log(args.output), end, (int(number) - 1, int(of)))
-        for name in names:
-            trainer.train(name)
-        say(f"done, with {trainer.left:.0f} s left")
+        timer = threading.Timer(args.seconds, end_now)  # a thread: while a batch is computed, signals are not looked at
+        timer.daemon = True
+        if args.output is not None:
+            timer.start()
+        try:
+            for folder in args.kept:
+                say(f"{load_kept(folder, store)} runs from {folder}")
+            if args.output is None:
+                print(*(take(store, args.results / TABLES, names) if args.take else plan(store, names)), sep="\n")
+                return
+            trainer = Trainer(store, Log(args.output), end, (int(number) - 1, int(of)))
+            for name in names:
+                trainer.train(name)
+            say(f"done, with {trainer.left:.0f} s left")
+        finally:
+            timer.cancel()
 
 
 if __name__ == "__main__":

@@ -16,8 +16,8 @@ from taskorder.runs.specs import RunSpec, RunSpecs
 
 KIND = "torch.finetuning.1"
 ALONE = "alone.2"
-"""The part of a run that is of no order: the untouched model, pilots, and a model that learns all tasks mixed. Version 1
-took rows of a pilot's tables for its kinds of scores."""
+"""The part of a run that is of no order: the untouched model, pilots, and a model that learns all tasks mixed. In the
+first version the tables of pilots had rows where their kinds of scores belong."""
 TEXTS, IMAGES, LANGUAGE = "minilm", "efficientnet-lite0", "gemma-3-270m"
 FULL, LORA = "full", "lora"
 CLASSES, RATINGS = "classes", "ratings"

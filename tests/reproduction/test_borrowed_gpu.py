@@ -6,6 +6,8 @@ import re
 import shutil
 import subprocess
 import sys
+import threading
+import time
 from functools import partial
 from pathlib import Path
 
@@ -124,6 +126,15 @@ def test_a_batch_that_does_not_end_is_ended_at_the_limit(tmp_path):
         lines = process.communicate()[0].splitlines()
     assert (process.returncode, lines[-1]) == (0, "the time is up")
     assert kept_in(tmp_path) == [*squares(SPECS[:4]), None, None]
+
+
+def test_a_command_that_is_done_ends_nothing_later(command, tmp_path):
+    before = threading.active_count()
+    command([part_of()], "--output", tmp_path)
+    deadline = time.monotonic() + 10
+    while threading.active_count() > before and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert threading.active_count() == before
 
 
 def test_a_batch_that_would_end_late_is_not_begun_and_another_is(command, tmp_path):
