@@ -24,8 +24,12 @@ PLAIN_SETTINGS = {
     "lr_scheduler_kwargs": None,
     "optim_args": None,
     "dataloader_drop_last": False,
+    "train_sampling_strategy": "random",
+    "packing": False,
+    "assistant_only_loss": False,
 }
-"""Settings of TrainingArguments that a recipe has no place for, with the only value that it follows."""
+"""Settings of TrainingArguments, and the last two of SFTConfig, that a recipe has no place for, with the only value
+that it follows."""
 
 
 @dataclass(frozen=True)

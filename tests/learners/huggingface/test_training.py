@@ -168,6 +168,7 @@ def test_training_arguments_say_the_same_as_a_recipe(tmp_path, bert, tokenizer, 
         ({"dataloader_drop_last": True}, "dataloader_drop_last=True"),
         ({"lr_scheduler_type": "cosine", "lr_scheduler_kwargs": {"num_cycles": 3}}, "lr_scheduler_kwargs={'num_"),
         ({"adam_beta1": 0.0}, "adam_beta1=0.0"),
+        ({"train_sampling_strategy": "sequential"}, "train_sampling_strategy='sequential'"),
     ],
 )
 def test_training_arguments_that_would_be_passed_over_are_refused(tmp_path, bert, tokenizer, options, got):
@@ -177,6 +178,14 @@ def test_training_arguments_that_would_be_passed_over_are_refused(tmp_path, bert
     with pytest.raises(ValueError, match=r"^`recipe` must be AdamW with plain settings, got ") as problem:
         HuggingFaceLearner(bert, tokenizer, arguments)
     assert got in str(problem.value)
+
+
+def test_settings_of_trl_that_make_other_batches_are_refused(tmp_path, gpt2, tokenizer):
+    trl = pytest.importorskip("trl")
+    plain = {"use_cpu": True, "bf16": False}
+    assert HuggingFaceLearner(gpt2, tokenizer, trl.SFTConfig(str(tmp_path), **plain)).recipe.precision == "fp32"
+    with pytest.raises(ValueError, match=r"^`recipe` must be AdamW with plain settings, got packing=True\."):
+        HuggingFaceLearner(gpt2, tokenizer, trl.SFTConfig(str(tmp_path), packing=True, **plain))
 
 
 def test_the_same_seed_gives_the_same_numbers(bert, tokenizer, reviews):
