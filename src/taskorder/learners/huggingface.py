@@ -7,6 +7,7 @@ a number of bytes go to disk.
 
 from __future__ import annotations
 
+import sys
 import zlib
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
@@ -237,6 +238,7 @@ class HuggingFaceLearner(Strategic, ByClass):
         assert self.in_memory is not None
         self._shelf = WeightShelf(self.in_memory)
         self._passes = Passes(self.recipe.at_once or self.recipe.batch_size)
+        self._trainer_passes = Passes(sys.maxsize)  # as many as the Trainer says
         self._made: dict[int, ShelvedWeights] = {}
         self._untouched: dict[tuple[int, str], Floats] = {}
 
@@ -271,7 +273,7 @@ class HuggingFaceLearner(Strategic, ByClass):
                 for weight, value in zip(trained, first, strict=True):
                     weight.data.copy_(value)
 
-            train_with(self.trainer, module, data_set(new, old), start)
+            train_with(self.trainer, module, data_set(new, old), start, self._trainer_passes)
 
     def _continued(self, model: FineTuned, task: Task) -> Score:
         """Loss per token, beside that of the untouched model, of all texts and of each.

@@ -24,31 +24,30 @@ TEXT, IMAGE, LABEL = "text", "image", "label"
 """Columns of the data set, where a task has no names for them."""
 
 
-def train_with(factory: TrainerFactory, module: Any, data: Any, start: Callable[[], None]) -> None:
+def train_with(factory: TrainerFactory, module: Any, data: Any, start: Callable[[], None], passes: Passes) -> None:
     """Train the module in place. Where memory runs out, begin again with half the examples a pass, and accumulate.
 
     start: puts the weights and the random numbers back to where they were.
+    passes: how many examples the trainings before had room for.
     """
     from transformers.trainer_callback import PrinterCallback, ProgressCallback
 
-    passes = None
     while True:
         start()
         trainer = _made(factory, module, data)
         trainer.remove_callback(PrinterCallback)
         trainer.remove_callback(ProgressCallback)
         size, parts = trainer.args.per_device_train_batch_size, trainer.args.gradient_accumulation_steps
-        passes = passes or Passes(size)
         if passes.most < size:
             # equal passes: a batch has as many examples as before, and a task as many steps
-            passes.most = max(part for part in range(1, passes.most + 1) if size % part == 0)
-            _in_parts(trainer, passes.most, size * parts // passes.most)
+            size, whole = max(part for part in range(1, passes.most + 1) if size % part == 0), size * parts
+            _in_parts(trainer, size, whole // size)
         start()  # a Trainer draws from seeds of its own while it is made
         try:
             trainer.train()
             break
         except torch.OutOfMemoryError as problem:
-            passes.halve(passes.most, problem)
+            passes.halve(size, problem)
         torch.cuda.empty_cache()
     trainer.accelerator.unwrap_model(trainer.model, keep_fp32_wrapper=False)
     trainer.accelerator.free_memory()

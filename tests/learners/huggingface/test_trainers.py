@@ -165,6 +165,8 @@ def test_a_trainer_that_runs_out_of_memory_takes_smaller_passes(bert, tokenizer,
         losses.append(learner.loss(learner.fit(learner.make(0), reviews[0]), reviews[0]))
     assert [made.args.per_device_train_batch_size for made in factory.made] == [20, 10, 5]
     assert [made.args.gradient_accumulation_steps for made in factory.made] == [1, 2, 4]
+    learner.fit(learner.make(0), reviews[1])
+    assert [made.args.per_device_train_batch_size for made in factory.made[3:]] == [5]  # it does not try again
     assert losses[0] == pytest.approx(losses[1], rel=1e-4)
     factory = trainer(limited(3), num_train_epochs=1, per_device_train_batch_size=5)
     learner = HuggingFaceLearner(bert, tokenizer, trainer=factory)
