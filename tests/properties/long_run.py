@@ -13,6 +13,7 @@ import time
 import traceback
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -32,17 +33,24 @@ def main() -> int:
     parser.add_argument("--only", default="", help="properties whose names have this in them")
     args = parser.parse_args()
     bad = 0
-    sys.stdout.write(f"{'property':34} {'cases':>6} {'bad':>4} {'s':>6}\n")
+    sys.stdout.write(f"{'property':42} {'cases':>6} {'bad':>4} {'s':>6}\n")
     with test_doors.explorer() as client:
-        doors = partial(test_doors.one_question, client=client)
-        named: dict[str, Property] = {"one_question": doors}
-        every = (*test_solver.PROPERTIES, test_solver.bounds_hold, *test_audits.PROPERTIES, *test_planner.PROPERTIES)
-        named |= {holds.__name__: holds for holds in every}
-        for name, holds in named.items():
-            if args.only in name:
-                cost = COSTS.get(name, 10 if holds in test_planner.PROPERTIES else 1)
-                bad += _tried(name, holds, max(1, args.cases // cost), args.seed)
+        for part, name, holds in properties(client):
+            if args.only in f"{part}: {name}":
+                cost = COSTS.get(name, 10 if part == "planner" else 1)
+                bad += _tried(f"{part}: {name}", holds, max(1, args.cases // cost), args.seed)
     return 1 if bad else 0
+
+
+def properties(client: Any) -> list[tuple[str, str, Property]]:
+    """What each is about, its name, and what checks it. client: somebody who sends requests to an explorer."""
+    every = {
+        "solver": (*test_solver.PROPERTIES, test_solver.bounds_hold),
+        "audits": test_audits.PROPERTIES,
+        "planner": test_planner.PROPERTIES,
+    }
+    doors = ("doors", "one_question", partial(test_doors.one_question, client=client))
+    return [doors, *((part, holds.__name__, holds) for part, several in every.items() for holds in several)]
 
 
 def _tried(name: str, holds: Property, cases: int, first: int) -> int:
@@ -56,7 +64,7 @@ def _tried(name: str, holds: Property, cases: int, first: int) -> int:
             failures.setdefault(f"{type(problem).__name__}: {problem} ({where.name}:{where.lineno})"[:300], []).append(
                 seed
             )
-    sys.stdout.write(f"{name:34} {cases:6} {sum(map(len, failures.values())):4} {time.monotonic() - start:6.0f}\n")
+    sys.stdout.write(f"{name:42} {cases:6} {sum(map(len, failures.values())):4} {time.monotonic() - start:6.0f}\n")
     for said, seeds in failures.items():
         sys.stdout.write(f"    {len(seeds)} x {said}, seed {seeds[0]}\n")
     sys.stdout.flush()
