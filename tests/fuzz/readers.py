@@ -281,71 +281,69 @@ PACKED = (damaged, in_gzip(damaged))
 STORE = (damaged, odd_store, odd_store, odd_store)
 FAST = ("--time-limit", "0.5")
 
-READERS = {
-    reader.name: reader
-    for reader in (
-        Reader("text table", ".csv", text_tables, TEXT, table),
-        Reader("rows of cells", ".csv", text_tables, TEXT, cells),
-        Reader("rows of cells in gzip", ".csv.gz", packed_results, PACKED, cells, foreign=1),
-        Reader("JSON table", ".json", json_tables, JSON, table),
-        Reader("NPY table", ".npy", npys, NPY, table),
-        Reader("NPZ table", ".npz", zips, ZIP, table),
-        Reader("weights", ".txt", lambda: [b"cats=2\ndogs=1\n", b"task,weight\ncats,1\n", b"1\n2\n3\n"], TEXT, weights),
-        Reader("transfer table", ".json", transfer_tables, JSON, transfer_losses),
-        Reader("solve", ".csv", tables, TEXT, command("solve", "FILE", *FAST), 5),
-        Reader(
-            "solve --losses", ".csv", text_tables, TEXT,
-            command("solve", "FILE", "--losses", "--chance", "0.7", *FAST), 5,
-        ),
-        Reader(
-            "solve --accuracy", ".csv", text_tables, TEXT,
-            command("solve", "FILE", "--accuracy", "--chance", "0.05,0.1,0.05", *FAST), 5, foreign=1,
-        ),
-        Reader("solve --ratios", ".json", json_tables, JSON, command("solve", "FILE", "--ratios", *FAST), 5),
-        Reader("compare", ".json", json_tables, JSON, command("compare", "FILE", *FAST), 10),
-        Reader("run config", ".toml", configs, TEXT, run_config),
-        Reader("pilot spec", ".toml", specs, TEXT, pilot_spec),
-        Reader("order.json", ".json", orders, JSON, command("order", "FILE"), 5),
-        Reader("order --to", ".json", orders, JSON, command("order", "FILE", "--to", "renate", "--json"), 5, foreign=1),
-        Reader("order of a plan", ".json", plans, JSON, command("order", "FILE"), 5),
-        Reader("order --classes", ".json", class_groups, JSON, classes, 5),
-        Reader("order --class-names", ".txt", name_lists, TEXT, class_names, 5),
-        Reader("IDX", "", idx_images, TEXT, idx),
-        Reader("IDX in gzip", ".gz", packed_idx, PACKED, idx),
-        Reader("CIFAR", ".bin", cifar_records, TEXT, cifar),
-        Reader("class names", ".txt", name_lists, TEXT, names),
-        Reader("tar.gz", ".tar.gz", archives, (damaged, odd_tar, in_gzip(damaged)), archive, 5),
-        Reader("image", ".png", images, TEXT, image, 5, foreign=1),
-        Reader("features in text", ".csv", lambda: feature_tables()[:2], TEXT, labeled),
-        Reader("features in NPZ", ".npz", feature_arrays, ZIP, labeled),
-        Reader("tasks by column", ".csv", lambda: feature_tables()[2:], TEXT, by_column, 5),
-        Reader("status", ".sqlite", stores, STORE, command("status", "FILE"), 10),
-        Reader("export", ".sqlite", stores, STORE, command("export", "FILE", "-o", "FOLDER/out.csv"), 10),
-        Reader(
-            "export --similarity", ".sqlite", stores, STORE,
-            command("export", "FILE", "-o", "FOLDER/out.csv", "--task-set", "0"), 10,
-        ),
-        Reader(
-            "export --whole", ".sqlite", stores, STORE,
-            command("export", "FILE", "-o", "FOLDER/out.csv.gz", "--whole"), 10,
-        ),
-        Reader("audit of a store", ".sqlite", stores, STORE, command("audit", "FILE", "--where", "set=0"), 10),
-        Reader(
-            "report on a store", ".sqlite", stores, STORE, command("report", "FILE", "-o", "FOLDER/o.html", *FAST), 20
-        ),
-        Reader("audit", ".csv", results, TEXT, command("audit", "FILE"), 10),
-        Reader("audit of gzip", ".csv.gz", packed_results, PACKED, command("audit", "FILE"), 10),
-        Reader("report on a plan", ".json", plans, JSON, command("report", "FILE", "-o", "FOLDER/o.html", *FAST), 20),
-        Reader("report on an audit", ".json", audits, JSON, command("report", "FILE", "-o", "FOLDER/o.html"), 20),
-        Reader("kept table", ".csv.gz", lambda: [kept()[1]], PACKED, kept_table, 5),
-        Reader("kept description", ".json", lambda: [kept()[0]], JSON, kept_description, 5),
-        Reader("figure", ".json", figures, JSON, figure, 5),
-        Reader("explorer: table", "", tables, TEXT, partial(asked, what="table")),
-        Reader("explorer: plan", ".json", solve_bodies, JSON, partial(asked, what="plan"), 5),
-        Reader("explorer: plan", ".json", solve_bodies, JSON, partial(asked, what="plan"), 5),
-        Reader("explorer: report", ".json", solve_bodies, JSON, partial(asked, what="report"), 20),
-    )
-}  # fmt: skip
+LISTED = (
+    Reader("text table", ".csv", text_tables, TEXT, table),
+    Reader("rows of cells", ".csv", text_tables, TEXT, cells),
+    Reader("rows of cells in gzip", ".csv.gz", packed_results, PACKED, cells, foreign=1),
+    Reader("JSON table", ".json", json_tables, JSON, table),
+    Reader("NPY table", ".npy", npys, NPY, table),
+    Reader("NPZ table", ".npz", zips, ZIP, table),
+    Reader("weights", ".txt", lambda: [b"cats=2\ndogs=1\n", b"task,weight\ncats,1\n", b"1\n2\n3\n"], TEXT, weights),
+    Reader("transfer table", ".json", transfer_tables, JSON, transfer_losses),
+    Reader("solve", ".csv", tables, TEXT, command("solve", "FILE", *FAST), 5),
+    Reader(
+        "solve --losses", ".csv", text_tables, TEXT,
+        command("solve", "FILE", "--losses", "--chance", "0.7", *FAST), 5,
+    ),
+    Reader(
+        "solve --accuracy", ".csv", text_tables, TEXT,
+        command("solve", "FILE", "--accuracy", "--chance", "0.05,0.1,0.05", *FAST), 5, foreign=1,
+    ),
+    Reader("solve --ratios", ".json", json_tables, JSON, command("solve", "FILE", "--ratios", *FAST), 5),
+    Reader("compare", ".json", json_tables, JSON, command("compare", "FILE", *FAST), 10),
+    Reader("run config", ".toml", configs, TEXT, run_config),
+    Reader("pilot spec", ".toml", specs, TEXT, pilot_spec),
+    Reader("order.json", ".json", orders, JSON, command("order", "FILE"), 5),
+    Reader("order --to", ".json", orders, JSON, command("order", "FILE", "--to", "renate", "--json"), 5, foreign=1),
+    Reader("order of a plan", ".json", plans, JSON, command("order", "FILE"), 5),
+    Reader("order --classes", ".json", class_groups, JSON, classes, 5),
+    Reader("order --class-names", ".txt", name_lists, TEXT, class_names, 5),
+    Reader("IDX", "", idx_images, TEXT, idx),
+    Reader("IDX in gzip", ".gz", packed_idx, PACKED, idx),
+    Reader("CIFAR", ".bin", cifar_records, TEXT, cifar),
+    Reader("class names", ".txt", name_lists, TEXT, names),
+    Reader("tar.gz", ".tar.gz", archives, (damaged, odd_tar, in_gzip(damaged)), archive, 5),
+    Reader("image", ".png", images, TEXT, image, 5, foreign=1),
+    Reader("features in text", ".csv", lambda: feature_tables()[:2], TEXT, labeled),
+    Reader("features in NPZ", ".npz", feature_arrays, ZIP, labeled),
+    Reader("tasks by column", ".csv", lambda: feature_tables()[2:], TEXT, by_column, 5),
+    Reader("status", ".sqlite", stores, STORE, command("status", "FILE"), 10),
+    Reader("export", ".sqlite", stores, STORE, command("export", "FILE", "-o", "FOLDER/out.csv"), 10),
+    Reader(
+        "export --similarity", ".sqlite", stores, STORE,
+        command("export", "FILE", "-o", "FOLDER/out.csv", "--task-set", "0"), 10,
+    ),
+    Reader(
+        "export --whole", ".sqlite", stores, STORE,
+        command("export", "FILE", "-o", "FOLDER/out.csv.gz", "--whole"), 10,
+    ),
+    Reader("audit of a store", ".sqlite", stores, STORE, command("audit", "FILE", "--where", "set=0"), 10),
+    Reader(
+        "report on a store", ".sqlite", stores, STORE, command("report", "FILE", "-o", "FOLDER/o.html", *FAST), 20
+    ),
+    Reader("audit", ".csv", results, TEXT, command("audit", "FILE"), 10),
+    Reader("audit of gzip", ".csv.gz", packed_results, PACKED, command("audit", "FILE"), 10),
+    Reader("report on a plan", ".json", plans, JSON, command("report", "FILE", "-o", "FOLDER/o.html", *FAST), 20),
+    Reader("report on an audit", ".json", audits, JSON, command("report", "FILE", "-o", "FOLDER/o.html"), 20),
+    Reader("kept table", ".csv.gz", lambda: [kept()[1]], PACKED, kept_table, 5),
+    Reader("kept description", ".json", lambda: [kept()[0]], JSON, kept_description, 5),
+    Reader("figure", ".json", figures, JSON, figure, 5),
+    Reader("explorer: table", "", tables, TEXT, partial(asked, what="table")),
+    Reader("explorer: solve", ".json", solve_bodies, JSON, partial(asked, what="solve"), 5),
+    Reader("explorer: plan", ".json", solve_bodies, JSON, partial(asked, what="plan"), 5),
+    Reader("explorer: report", ".json", solve_bodies, JSON, partial(asked, what="report"), 20),
+)  # fmt: skip
+READERS = {reader.name: reader for reader in LISTED}
 
 
 def one_line(text: str) -> str:

@@ -18,10 +18,15 @@ pytest.importorskip("starlette")
 pytest.importorskip("resource")
 
 from . import fuzz
-from .readers import READERS, Broken, command, refusal
+from .readers import LISTED, READERS, Broken, command, refusal
 
 pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self/statm"), reason="memory is counted from /proc")
 INPUTS = int(os.environ.get("FUZZ_INPUTS", "200"))
+
+
+def test_no_reader_takes_the_place_of_another():
+    """Two of the same name were one: the explorer's `solve` was never tried."""
+    assert [reader.name for reader in LISTED] == [*READERS]
 
 
 @pytest.mark.parametrize("name", READERS)
