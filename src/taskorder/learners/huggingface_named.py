@@ -98,7 +98,7 @@ def _loaded(path: str, task: Task, images: bool) -> tuple[Callable[[], Any], Any
     except (OSError, ValueError) as problem:
         there = os.path.isdir(folder)
         said = " ".join(str(problem).split()).partition(". ")[0].rstrip(".")
-        reason = textwrap.shorten(said, 120, placeholder=" ...") if there else "no such folder, and no hub is asked"
+        reason = textwrap.shorten(said, 120, placeholder="") if there else "no such folder, and no hub is asked"
         raise BadArgument(
             f"`learner` must name a folder with a model of transformers and its "
             f"{'image processor' if images else 'tokenizer'}, got {path!r}: {reason}."

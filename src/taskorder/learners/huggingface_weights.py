@@ -53,7 +53,7 @@ def _remove(folder: Path, lock: int | None) -> None:
 
 def _locked(folder: Path) -> int | None:
     """A file number that locks a folder until this process ends; None where that cannot be, or another one has it."""
-    if fcntl is None:
+    if fcntl is None or not folder.is_dir():
         return None
     try:
         number = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
