@@ -50,6 +50,7 @@ READERS_OF_FILES = {
 READERS_OF_OURS = {
     "cli/__init__.py", "cli/output.py",  # /dev/null
     "files.py", "cli/export.py", "tables/writing.py", "runs/archive.py", "runs/locks.py",  # to write
+    "learners/huggingface_weights.py",  # to lock a folder
     "records/writing.py", "explorer/searches.py", "runs/index.py",  # JSON that was made a moment before
     "learners/huggingface_description.py",  # and that of a tokenizer
     "explorer/app.py", "report/document.py", "report/still_svg.py", "tables/reading.py",  # parts of the package

@@ -57,7 +57,7 @@ def named_learner(
     positive_count(epochs, "epochs")
     if batch_size is not None:
         positive_count(batch_size, "batch_size")
-    if kind != "hf" and tasks[0].has_data and tasks[0].labels is None:
+    if kind != "hf" and any(task.has_data and task.labels is None for task in tasks):
         raise BadArgument(
             f"`learner` must be hf:MODEL_PATH, with a language model, for texts without labels, got {learner}. "
             "Or name the column of the labels."
