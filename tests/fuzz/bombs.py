@@ -60,9 +60,10 @@ def cost(name: str, path: Path, source: Path = ROOT) -> Cost:
         done = subprocess.run(words, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=PATIENCE)
     except subprocess.TimeoutExpired:
         return Cost("never ended", 0, PATIENCE)
-    if done.returncode or not done.stdout:
-        last = (done.stderr.strip().splitlines() or [""])[-1]
-        return Cost(f"ended by signal {-done.returncode} {last}".strip(), 0, SECONDS)
+    if done.returncode < 0:
+        return Cost(f"ended by signal {-done.returncode}", 0, SECONDS)
+    if done.returncode or not done.stdout:  # a fault of ours: nothing was read, and nothing measured
+        raise RuntimeError(f"{name} was not read: {(done.stderr.strip().splitlines() or ['no words'])[-1]}")
     return Cost(*json.loads(done.stdout.splitlines()[-1]))
 
 

@@ -21,8 +21,6 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from taskorder.runs.checksums import add_functions, checksum_in_sql
-
 Mutation = Callable[[bytes, Random], bytes]
 
 WORDS = (
@@ -212,6 +210,8 @@ def odd_tar(data: bytes, rng: Random) -> bytes:
 
 def odd_store(data: bytes, rng: Random) -> bytes:
     """An SQLite file with another value in one cell, or another version or table."""
+    from taskorder.runs.checksums import add_functions, checksum_in_sql  # which older code has not
+
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "s"
         path.write_bytes(data)

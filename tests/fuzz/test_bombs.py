@@ -107,6 +107,14 @@ def test_cases_have_names_of_their_own():
     assert sum(case.fair for case in CASES) > 15
 
 
+def test_a_process_that_reads_nothing_is_no_cost(tmp_path):
+    """The code of an earlier commit seemed to take forever: it had not begun."""
+    (tmp_path / "src" / "taskorder").mkdir(parents=True)
+    (tmp_path / "src" / "taskorder" / "__init__.py").write_text("raise ImportError('not here')")
+    with pytest.raises(RuntimeError, match="not here"):
+        cost(CASES[0].name, tmp_path / "input", tmp_path)
+
+
 @pytest.mark.slow("memory")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_the_budget(case):
