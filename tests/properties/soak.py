@@ -38,8 +38,11 @@ GROWTH_MB = 30.0
 class Gauge:
     """What a process has, at some shares of its work."""
 
-    def __init__(self, title: str, total: int, process: int | str = "self") -> None:
-        self.process, self.total = process, total
+    def __init__(
+        self, title: str, total: int, process: int | str = "self", rest: Callable[[], None] | None = None
+    ) -> None:
+        """rest: lets what is idle end, where there seem to be more threads or files."""
+        self.process, self.total, self.rest = process, total, rest
         self.waiting = [max(1, round(mark * total)) for mark in MARKS]
         self.memory: list[float] = []
         self.counts: list[tuple[int, int]] = []
@@ -52,10 +55,10 @@ class Gauge:
             return
         while self.waiting and count >= self.waiting[0]:
             self.waiting.pop(0)
-        lines = Path(f"/proc/{self.process}/status").read_text().splitlines()
-        status = {key: value.split() for key, _, value in (line.partition(":") for line in lines)}
-        memory, threads = int(status["VmRSS"][0]) / 1024, int(status["Threads"][0])
-        files = sum(not name.endswith(".ttf") for name in _open_files(self.process))
+        memory, threads, files = self._look()
+        if self.rest is not None and self.counts and self._more(threads, files):
+            self.rest()
+            memory, threads, files = self._look()
         self.memory.append(memory)
         self.counts.append((threads, files))
         seconds = time.monotonic() - self.start
@@ -65,8 +68,17 @@ class Gauge:
     @property
     def grown(self) -> bool:
         """Whether there is more at the end than at the first look."""
-        more = self.counts[-1][0] > self.counts[0][0] + 2 or self.counts[-1][1] > self.counts[0][1] + 2
-        return more or self.memory[-1] > self.memory[0] + GROWTH_MB
+        return self._more(*self.counts[-1]) or self.memory[-1] > self.memory[0] + GROWTH_MB
+
+    def _more(self, threads: int, files: int) -> bool:
+        return threads > self.counts[0][0] + 2 or files > self.counts[0][1] + 2
+
+    def _look(self) -> tuple[float, int, int]:
+        """Memory in MB, threads and open files."""
+        lines = Path(f"/proc/{self.process}/status").read_text().splitlines()
+        status = {key: value.split() for key, _, value in (line.partition(":") for line in lines)}
+        files = sum(not name.endswith(".ttf") for name in _open_files(self.process))
+        return int(status["VmRSS"][0]) / 1024, int(status["Threads"][0]), files
 
 
 def _open_files(process: int | str) -> Iterator[str]:
@@ -79,7 +91,13 @@ def _open_files(process: int | str) -> Iterator[str]:
 def server(requests: int) -> bool:
     """Mixed requests and uploads to an explorer, some of them damaged, refused or left in the middle."""
     with _explorer() as (process, port, token):
-        gauge, rng = Gauge(f"explorer: {requests} requests", requests, process), np.random.default_rng(0)
+        rng = np.random.default_rng(0)
+
+        def rest() -> None:
+            time.sleep(IDLE_SECONDS)
+            _request(np.random.default_rng(0), port, token, PLAN)
+
+        gauge = Gauge(f"explorer: {requests} requests", requests, process, rest)
         kinds: dict[str, int] = {}
         for kind in range(NUM_KINDS):  # what is imported and compiled for one, such as what draws reports, is no growth
             _request(rng, port, token, kind)
@@ -107,6 +125,10 @@ def _explorer() -> Iterator[tuple[int, int, str]]:
 
 NUM_KINDS = 15
 """Of requests."""
+PLAN = 8
+"""The kind that asks for the plan of an order, in a thread of the server's pool."""
+IDLE_SECONDS = 12.0
+"""A thread of the pool that has had no work for ten ends with the next work that comes."""
 
 
 def _request(rng: np.random.Generator, port: int, token: str, kind: int | None = None) -> str:

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -38,3 +39,25 @@ def test_files_that_stay_open_are_seen(tmp_path, capsys):
         steady.done(count)
     assert not steady.grown
     assert capsys.readouterr().out.count("\n") == 12
+
+
+def test_threads_that_are_idle_may_end_before_they_count(capsys):
+    """Up to five threads of the server's pool are idle for a while after several requests at once."""
+    waiting, threads = threading.Event(), []
+
+    def rest():
+        waiting.set()
+        for thread in threads:
+            thread.join()
+
+    idle, kept = Gauge("idle", 10, rest=rest), Gauge("kept", 10, rest=lambda: None)
+    for gauge in (idle, kept):
+        gauge.done(1)
+    threads += [threading.Thread(target=waiting.wait) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    kept.done(10)
+    idle.done(10)
+    assert kept.grown
+    assert not idle.grown
+    assert capsys.readouterr().out.count("\n") == 8
