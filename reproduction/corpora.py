@@ -1,6 +1,6 @@
 """Corpora for language models: manual pages in ten languages, and source code in three, from Debian's packages.
 
-    apt-get download $(python -m reproduction.corpora --packages)     # 36 MB, checked by apt
+    apt-get download $(python -m reproduction.corpora --packages)     # 41 MB, checked by apt
     python -m reproduction.corpora *.deb -o corpora.npz
 
 Every corpus has the same number of bytes to train on and to test on, and no page or file is in both.

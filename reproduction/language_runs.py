@@ -121,7 +121,7 @@ def _train(params: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
     own = [places[each["set"]] for each in params]
     orders = list(itertools.permutations(range(NUM_TASKS)))
-    train, test = _pool(texts.train), _pool(texts.test)
+    train, test = pool_of(texts.train), pool_of(texts.test)
     ends, _ = train_orders(net, train, test, curricula(own, orders), recipe=recipe, **how)
     results: list[dict[str, Any]] = [
         {
@@ -139,7 +139,7 @@ def _train(params: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     singles = [(k,) for k in range(NUM_TASKS)]
     for name, times in PILOTS.items():
         longer = replace(recipe, epochs=times * recipe.epochs, batch_size=min(recipe.batch_size, len(learned)))
-        small, rest = (_pool(texts.train, rows) for rows in (learned, left))
+        small, rest = (pool_of(texts.train, rows) for rows in (learned, left))
         tables, _ = train_orders(net, small, rest, curricula(own, singles), recipe=longer, **how)
         for result, table in zip(results, tables, strict=True):
             known = {"start": _bits([table.loss[0, 0]])[0], "loss": _bits(table.loss[:, 1])}
@@ -151,7 +151,7 @@ def _train(params: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return results
 
 
-def _pool(texts: NDArray[np.uint8], rows: Ints | None = None) -> Pool:
+def pool_of(texts: NDArray[np.uint8], rows: Ints | None = None) -> Pool:
     """Every corpus as a task; some of its windows only where `rows` are given."""
     from taskorder.engine.pools import make_pool
 

@@ -153,3 +153,18 @@ def test_models_are_trained_in_all_orders(small_corpora):
     assert max(plain["mixed"]) < 7
     assert set(plain["pilots"]) == set(PILOTS)
     assert "pilots" not in replayed
+
+
+@pytest.mark.slow("training")
+def test_a_trial_says_how_well_single_corpora_are_learned(small_corpora, monkeypatch, capsys):
+    pytest.importorskip("jax")
+    from reproduction import language_trial
+
+    words = "--context 16 --width 16 --depth 1 --batch 4 --rate 0.01 --epochs 2"
+    monkeypatch.setattr("sys.argv", ["trial", *words.split()])
+    language_trial.main()
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(" ")[0] for line in lines] == [str(6 * look) for look in range(1, 9)]
+    first, last = (float(line.partition("mean ")[2].split(",")[0]) for line in (lines[0], lines[-1]))
+    assert last < first < 8.1
+    assert all(f" {name} " in lines[-1] for name in CORPORA)
