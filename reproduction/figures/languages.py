@@ -18,8 +18,8 @@ Fixed before the first of these models was trained:
 - A model is well trained if it ends below 2.5 bits a byte on its own corpus.
 
 Not trained yet. Settings are to be chosen first, by models of single corpora alone (`reproduction/language_trial.py`,
-`reproduction/borrowed_gpu.md`): nobody has seen these reach 2.5 bits a byte. It is entered in `reproduction.FIGURES` when it is, for all figures
-there have results.
+`reproduction/borrowed_gpu.md`): nobody has seen these reach 2.5 bits a byte. It is entered in `reproduction.FIGURES`
+when it is trained, for all figures there have results.
 """
 
 from __future__ import annotations
