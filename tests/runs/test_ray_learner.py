@@ -43,6 +43,15 @@ def torch_learner():
     return TorchLearner(lambda: torch.nn.Linear(4, 2), epochs=2, batch_size=8)
 
 
+def torch_frozen_learner():
+    torch = pytest.importorskip("torch")
+    from taskorder.learners import TorchLearner
+
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(torch.nn.Linear(4, 16), torch.nn.BatchNorm1d(16), torch.nn.ReLU())
+    return TorchLearner(lambda: torch.nn.Linear(16, 2), epochs=2, batch_size=8, frozen=lambda batch: net(batch))
+
+
 class Diary:
     """A learner whose model is what it has learned, and an array that takes room."""
 
@@ -84,7 +93,10 @@ def by_value(machines):
     ray.cloudpickle.unregister_pickle_by_value(sys.modules[__name__])
 
 
-@pytest.mark.parametrize("make", [sklearn_learner, pytest.param(torch_learner, marks=pytest.mark.slow("ray"))])
+SLOW = [pytest.param(make, marks=pytest.mark.slow("ray")) for make in (torch_learner, torch_frozen_learner)]
+
+
+@pytest.mark.parametrize("make", [sklearn_learner, *SLOW])
 def test_the_same_bits_as_here(make):
     learner = make()
     here = learn_orders(learner, tasks(), ORDERS, (0, 1), examples=True)

@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from numpy.typing import NDArray
 
 from taskorder.arguments import BadArgument
 from taskorder.checks import Floats, seed_number
@@ -24,6 +25,8 @@ from taskorder.engine.capacity import networks_that_fit
 from taskorder.engine.losses import CrossEntropy, as_floats
 from taskorder.engine.nets import Net, Params
 from taskorder.engine.train import Recipe, State, start, train_task
+from taskorder.learners.frozen import checked_frozen
+from taskorder.learners.frozen_description import frozen_text
 from taskorder.learners.jax_examples import (
     SMALLEST_BUCKET,
     HeadNumbers,
@@ -33,6 +36,7 @@ from taskorder.learners.jax_examples import (
     padded_count,
     padded_pool,
 )
+from taskorder.learners.jax_frozen import JaxFrozen
 from taskorder.learners.jax_strategies import jax_strategy
 from taskorder.learners.jax_training import Lessons, train_mixed
 from taskorder.learners.protocol import (
@@ -93,6 +97,10 @@ class JaxLearner(Strategic, ByClass):
     strategy : Replay, EWC, Distill, L2Init or object, optional
         What to do against forgetting: a record of `taskorder.strategies`, or an object of yours that replays examples
         (`OwnStrategy`).
+    frozen : callable, optional
+        What is never trained, such as `lambda x: apply(weights, x)` with a pretrained network: it turns a batch of
+        inputs, images as numbers from 0 to 1, into features, and these are what the net is given. Each example goes
+        through it once in a process, 64 at a time.
 
     Examples
     --------
@@ -112,6 +120,7 @@ class JaxLearner(Strategic, ByClass):
         *,
         heads: str = "shared",
         strategy: Strategy | OwnStrategy | None = None,
+        frozen: Callable[[Array], Array] | None = None,
     ) -> None:
         self.net = net if isinstance(net, Net) else Net(*net)
         if recipe.strategy is not None:
@@ -123,6 +132,8 @@ class JaxLearner(Strategic, ByClass):
             )
         self.recipe = recipe
         self._outputs: dict[tuple[int, ...], int] = {}
+        self.frozen = checked_frozen(frozen, "a function of a batch of inputs, like lambda x: apply(weights, x)")
+        self._frozen = None if frozen is None else JaxFrozen(frozen)
         self.heads = checked_heads(heads)
         self._set_strategy(strategy)
 
@@ -186,7 +197,8 @@ class JaxLearner(Strategic, ByClass):
         params = self.make(0).batch.params
         weights = [(str(jax.tree_util.keystr(path)), leaf.shape, float(leaf.sum()))
                    for path, leaf in jax.tree_util.tree_leaves_with_path(params)]  # fmt: skip
-        return f"jax {jax.__version__} {jax.default_backend()} {weights} {self.recipe}{self._said()}"
+        frozen = "" if self.frozen is None else f" frozen={frozen_text(self.frozen)}"
+        return f"jax {jax.__version__} {jax.default_backend()} {weights} {self.recipe}{self._said()}{frozen}"
 
     def _begun(self, model: JaxModel) -> JaxModel:
         """With what the strategy remembers before the first task."""
@@ -224,7 +236,7 @@ class JaxLearner(Strategic, ByClass):
         rows = [min(row, len(models) - 1) for row in range(padded_count(len(models)))]
         keys = jnp.stack([_stream(models[row], tasks[row]) for row in rows])
         places, num_steps = jnp.asarray([place[tasks[row].name] for row in rows]), jnp.asarray(shape.num_steps)
-        before, pool = _together([models[row] for row in rows]), padded_pool(distinct, shape.size)
+        before, pool = _together([models[row] for row in rows]), padded_pool(distinct, shape.size, self.given)
         if self._acting is None and self.heads != "task":
             state = train_task(self.net, recipe, before, pool, jnp.arange(len(rows)), keys, places, num_steps)
         else:
@@ -243,7 +255,7 @@ class JaxLearner(Strategic, ByClass):
 
     def _losses(self, models: Sequence[JaxModel], inputs: Any) -> Floats:
         """(N, n, K) losses of n examples under each class by N models."""
-        inputs = dense_array(inputs)
+        inputs = self.given(inputs)
         rows = [min(row, len(models) - 1) for row in range(padded_count(len(models)))]
         params = _together([models[row] for row in rows]).params
         size = min(padded_count(len(inputs), SMALLEST_BUCKET), EXAMPLES_AT_ONCE)
@@ -255,9 +267,16 @@ class JaxLearner(Strategic, ByClass):
             parts.append(losses[: len(models), : len(part)])
         return np.concatenate(parts, axis=1)
 
+    def given(self, inputs: Any) -> NDArray[Any]:
+        """All rows as the network is given them: features where there is a frozen part, which nobody may write to."""
+        if self._frozen is None:
+            return dense_array(inputs)
+        features: NDArray[Any] = self._frozen.features(inputs, self)
+        return features
+
     def num_outputs(self, task: Task) -> int:
         """How many outputs the network has for inputs like those of the task."""
-        shape = dense_array(task.inputs).shape[1:]
+        shape = self.given(task.inputs).shape[1:]
         if shape not in self._outputs:
             try:
                 params = jax.eval_shape(self.net.init, jax.random.key(0))

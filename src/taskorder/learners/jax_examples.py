@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -47,10 +47,13 @@ def on_device(inputs: NDArray[Any]) -> Array:
     return jnp.asarray(inputs if inputs.dtype == np.uint8 else np.asarray(inputs, np.float32))
 
 
-def padded_pool(tasks: Sequence[Task], size: int) -> Pool:
-    """The tasks on the device, each padded to `size` rows: shapes, and with them shuffles, depend on nothing else."""
+def padded_pool(tasks: Sequence[Task], size: int, given: Callable[[Any], NDArray[Any]] = dense_array) -> Pool:
+    """The tasks on the device, each padded to `size` rows: shapes, and with them shuffles, depend on nothing else.
+
+    given: from rows to what the network is given.
+    """
     counts = [len(task.targets) for task in tasks]
-    arrays = [dense_array(task.inputs) for task in tasks]
+    arrays = [given(task.inputs) for task in tasks]
     inputs = np.zeros((len(tasks) * size, *arrays[0].shape[1:]), arrays[0].dtype)
     rows = np.empty((len(tasks), size), np.int32)
     labels = np.empty((len(tasks), size), np.int32)
@@ -105,7 +108,7 @@ def old_pool(olds: Sequence[Old], keys: Array, heads: HeadNumbers) -> OldPool:
     """What N networks have kept; examples that several of them share are on the device once."""
     distinct: dict[int, KeptExamples] = {id(part): part for old in olds for part in old.parts}
     begins = dict(zip(distinct, np.cumsum([0, *map(len, distinct.values())]).tolist(), strict=False))
-    inputs = np.concatenate([dense_array(part.inputs) for part in distinct.values()])
+    inputs = np.concatenate([heads.learner.given(part.inputs) for part in distinct.values()])
     padded = np.zeros((padded_count(len(inputs), POOL_BUCKET), *inputs.shape[1:]), inputs.dtype)
     padded[: len(inputs)] = inputs
     counts = [len(old.targets) for old in olds]

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from taskorder.engine.nets import Params
-from taskorder.learners.jax_examples import SMALLEST_BUCKET, class_mask, dense_array, on_device, padded_count
+from taskorder.learners.jax_examples import SMALLEST_BUCKET, class_mask, on_device, padded_count
 from taskorder.learners.jax_training import FormerAnswers, squared_gradients, together
 from taskorder.learners.protocol import own_outputs
 from taskorder.learners.strategy import MOST_SQUARED, FirmWeights, FormerNet, competing_classes, learned_classes
@@ -32,7 +32,7 @@ class HeldWeights:
     def remember(self, memory: FirmWeights | None, task: Task, model: Any, rng: np.random.Generator) -> FirmWeights:
         """The weights now, and F with that of the task added."""
         chosen = rng.permutation(len(task.targets))[:MOST_SQUARED]
-        inputs = dense_array(task.inputs)
+        inputs = self.learner.given(task.inputs)
         padded = np.zeros((padded_count(len(chosen), SMALLEST_BUCKET), *inputs.shape[1:]), inputs.dtype)
         labels = np.zeros(len(padded), np.int32)
         padded[: len(chosen)], labels[: len(chosen)] = inputs[chosen], task.targets[chosen]

@@ -18,9 +18,12 @@ import numpy as np
 
 from taskorder.arguments import BadArgument, unknown
 from taskorder.checks import Floats, positive_count, seed_number
+from taskorder.learners.frozen import checked_frozen
+from taskorder.learners.frozen_description import frozen_text
 from taskorder.learners.protocol import ByClass, enough_outputs, inputs_as_floats, same_classes
 from taskorder.learners.strategy import OwnStrategy, Strategic, checked_heads
 from taskorder.learners.torch_examples import TorchExamples, single_output
+from taskorder.learners.torch_frozen import TorchFrozen
 from taskorder.learners.torch_strategies import torch_strategy
 from taskorder.strategies import EWC, Distill, L2Init, Strategy
 from taskorder.task import Rows, Task, number_array, rows_of
@@ -85,6 +88,10 @@ class TorchLearner(Strategic, ByClass):
         of their own.
     strategy : Replay, EWC, Distill, L2Init or object, optional
         What to do against forgetting: a record of `taskorder.strategies`, or an object of yours (`OwnStrategy`).
+    frozen : module or callable, optional
+        What is never trained, a pretrained network say: it turns inputs into features, and these are what the modules
+        of `module_factory` are given. Each example goes through it once in a process, in evaluation mode; its features
+        stay in the memory of the device.
 
     Examples
     --------
@@ -104,6 +111,7 @@ class TorchLearner(Strategic, ByClass):
         channels: str = "first",
         heads: str = "shared",
         strategy: Strategy | OwnStrategy | None = None,
+        frozen: Callable[[Any], Any] | None = None,
     ) -> None:
         need_torch()
         self.module_factory = module_factory
@@ -121,12 +129,14 @@ class TorchLearner(Strategic, ByClass):
         if channels not in CHANNELS:
             raise unknown("channels", channels, CHANNELS)
         self.channels = channels
+        self.frozen = checked_frozen(frozen, "a module or a function of a batch of inputs, like frozen=Net()")
+        self._frozen = None if frozen is None else TorchFrozen(frozen)
         self.heads = checked_heads(heads)
         self._set_strategy(strategy)
 
     def make(self, seed: int) -> TorchModel:
         """A fresh module and optimizer."""
-        with self._random(seed_number(seed)):
+        with self.seeded(seed_number(seed)):
             module = self.module_factory()
         if not isinstance(module, torch.nn.Module):
             raise ValueError(f"`module_factory` must return an nn.Module, got {type(module).__name__}.")
@@ -136,6 +146,7 @@ class TorchLearner(Strategic, ByClass):
         """A copy of a module, of a module and its optimizer, or of a model of this learner."""
         if isinstance(given, TorchModel):
             self._check_memory(given.memory)
+            self._check_apart("model", given.module, given.optimizer)
             return self._begun(self.copy(given))
         module, optimizer = given if isinstance(given, tuple) and len(given) == 2 else (given, None)
         if not isinstance(module, torch.nn.Module):
@@ -145,6 +156,7 @@ class TorchLearner(Strategic, ByClass):
             )
         if not isinstance(optimizer, torch.optim.Optimizer | None):
             raise ValueError(f"`model` must be (module, optimizer), got {type(optimizer).__name__} for the second.")
+        self._check_apart("model", module, optimizer)
         if optimizer is None:
             return replace(self._model(copy.deepcopy(module), 0), classes=classes)
         return self._begun(replace(self.copy(TorchModel(module, optimizer, 0)), classes=classes))
@@ -171,7 +183,7 @@ class TorchLearner(Strategic, ByClass):
         if self.reset_optimizer:
             model.optimizer = self.optimizer_factory(model.module.parameters())
         model.module.train()
-        with self._random(seed):
+        with self.seeded(seed):
             for _ in range(self.epochs):
                 for rows in self._batches(len(new)):
                     batch = new.take(rows)
@@ -217,11 +229,20 @@ class TorchLearner(Strategic, ByClass):
             f"torch {torch.__version__} {model.module} {weights} {model.optimizer} epochs={self.epochs} "
             f"batch_size={self.batch_size} device={self.device.type} reset_optimizer={self.reset_optimizer}"
             f"{' channels=last' if self.channels == 'last' else ''}{self._said()}"
+            f"{'' if self.frozen is None else f' frozen={frozen_text(self.frozen)}'}"
         )
 
     def _model(self, module: Any, seed: int) -> TorchModel:
+        self._check_apart("module_factory", module)
         module = module.to(self.device)
-        return self._begun(TorchModel(module, self.optimizer_factory(module.parameters()), seed))
+        optimizer = self.optimizer_factory(module.parameters())
+        self._check_apart("optimizer_factory", module, optimizer)
+        return self._begun(TorchModel(module, optimizer, seed))
+
+    def _check_apart(self, name: str, module: Any, optimizer: Any = None) -> None:
+        """Refuse to train what is frozen."""
+        if self._frozen is not None:
+            self._frozen.check_apart(name, module, optimizer)
 
     def _begun(self, model: TorchModel) -> TorchModel:
         """With what the strategy remembers before the first task."""
@@ -232,14 +253,15 @@ class TorchLearner(Strategic, ByClass):
     def _forward(self, model: TorchModel, inputs: Any) -> Any:
         """What the module says in evaluation mode, on the processor."""
         rows: Rows = rows_of(inputs)
+        features = None if self.frozen is None else self.given(inputs)
         model.module.eval()
+        parts = []
         with torch.no_grad():
-            parts = [
-                self.outputs(
-                    model.module, self.tensor(rows[np.arange(begin, min(begin + FORWARD_EXAMPLES, len(rows)))])
-                )
-                for begin in range(0, len(rows), FORWARD_EXAMPLES)
-            ]
+            for begin in range(0, len(rows), FORWARD_EXAMPLES):
+                some = slice(begin, min(begin + FORWARD_EXAMPLES, len(rows)))
+                # a copy, for modules may write to what they are given
+                batch = self.tensor(rows[np.arange(len(rows))[some]]) if features is None else features[some].clone()
+                parts.append(self.outputs(model.module, batch))
         return torch.cat(parts).cpu()
 
     def outputs(self, module: Any, batch: Any) -> Any:
@@ -247,13 +269,18 @@ class TorchLearner(Strategic, ByClass):
         try:
             return module(batch)
         except RuntimeError as problem:
-            if getattr(batch, "ndim", 0) != 4 or "channels" not in str(problem):
+            on_features = self.frozen is not None and module is not self.frozen
+            if getattr(batch, "ndim", 0) != 4 or "channels" not in str(problem) or on_features:
                 raise
             now, other = self.channels, "last" if self.channels == "first" else "first"
             raise ValueError(
                 f"`channels` must say where images have their channels, got {now!r} and inputs of shape "
                 f"{tuple(batch.shape[1:])} for the module. Try TorchLearner(..., channels={other!r})."
             ) from problem
+
+    def given(self, inputs: Any) -> Any:
+        """All rows as the module is given them: features where there is a frozen part, which nobody may write to."""
+        return self.tensor(inputs) if self._frozen is None else self._frozen.features(inputs, self)
 
     def tensor(self, inputs: Any) -> Any:
         """Floats in single precision; whole numbers (tokens, say) stay whole; texts stay a list of texts."""
@@ -273,7 +300,7 @@ class TorchLearner(Strategic, ByClass):
         return batches
 
     @contextmanager
-    def _random(self, seed: int) -> Iterator[None]:
+    def seeded(self, seed: int) -> Iterator[None]:
         """Torch's own random numbers start from `seed` inside, and go on outside as if nothing had happened."""
         with torch.random.fork_rng(devices=[self.device] if self.device.type == "cuda" else []):
             torch.manual_seed(seed)

@@ -25,6 +25,10 @@ class Reader(Protocol):
 
     heads: str
     device: Any
+    frozen: Any
+
+    def given(self, inputs: Any) -> Any:
+        """All rows on the device, or their features."""
 
     def tensor(self, inputs: Any) -> Any:
         """Rows on the device."""
@@ -63,7 +67,7 @@ class TorchExamples:
 
     rows: Any
     whole: Any
-    """All inputs on the device; None where they are read a batch at a time."""
+    """All inputs on the device, or their features; None where they are read a batch at a time."""
     targets: Any
     task: Any
     """(n,) which of the tasks each example is of."""
@@ -91,7 +95,8 @@ class TorchExamples:
     def _made(
         cls, inputs: Any, targets: Any, task: Any, own: Sequence[Any], reader: Reader, num_classes: int
     ) -> TorchExamples:
-        whole = reader.tensor(inputs) if isinstance(inputs, np.ndarray) else None
+        at_once = isinstance(inputs, np.ndarray) or reader.frozen is not None
+        whole = reader.given(inputs) if at_once else None
         kind = None if num_classes else torch.float32
         masks = None
         if reader.heads == "task" and num_classes:
