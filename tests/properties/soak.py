@@ -122,7 +122,8 @@ def server(requests: int) -> bool:
 @contextlib.contextmanager
 def _explorer() -> Iterator[tuple[int, int, str]]:
     command = [sys.executable, "-m", "taskorder", "explore", "--port", "0"]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    # the allocator keeps what is free for each thread apart: that is no growth, and nobody can ask it back from here
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "MALLOC_ARENA_MAX": "1"}
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment
     ) as one:
