@@ -137,6 +137,16 @@ def test_a_plan_goes_on_from_parameters_of_the_net():
     assert sorted(found.named_order) == ["t1", "t2"]
 
 
+def test_a_function_may_name_other_weights_later():
+    def frozen(batch):
+        return batch @ weights
+
+    learner, inputs = JaxLearner(HEAD, frozen=frozen), np.ones((2, 3), np.float32)
+    for scale in (1.0, 2.0):
+        weights = scale * jnp.ones((3, 6))
+        assert np.array_equal(learner.given(inputs), np.full((2, 6), 3 * scale))
+
+
 def linear(batch):
     """A frozen part that can be pickled by its name."""
     return batch @ WEIGHTS
@@ -169,6 +179,9 @@ def test_what_is_no_function_is_refused():
     for given, got in ((3, "int"), (Backbone, "the class Backbone"), ((HEAD.init, HEAD.apply), "tuple")):
         with pytest.raises(ValueError, match=rf"^`frozen` must be a function of a batch of inputs, .* got {got}\.$"):
             JaxLearner(HEAD, frozen=given)
+    torch = pytest.importorskip("torch")
+    with pytest.raises(ValueError, match=r"^`frozen` must be a function of a batch of inputs, .* got Linear\.$"):
+        JaxLearner(HEAD, frozen=torch.nn.Linear(3, 6))
 
 
 BAD = {

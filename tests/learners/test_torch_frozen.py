@@ -200,6 +200,16 @@ def test_a_function_is_frozen_with_the_modules_that_it_uses():
     assert np.isfinite(learner.loss(model, task))
 
 
+def test_a_function_that_draws_random_numbers_gives_the_same_again_and_leaves_those_of_others_alone():
+    inputs = numbers()[0][0]
+    torch.manual_seed(1)
+    first = TorchLearner(head, frozen=torch.rand_like).given(inputs)
+    drawn = torch.rand(1)
+    torch.manual_seed(1)
+    assert torch.equal(torch.rand(1), drawn)
+    assert torch.equal(TorchLearner(head, frozen=torch.rand_like).given(inputs), first)
+
+
 def counts_of(texts):
     """Letters of texts."""
     return torch.tensor([[text.count(letter) for letter in "abc"] for text in texts], dtype=torch.float32)
@@ -297,6 +307,24 @@ def test_a_frozen_part_that_somebody_trains_gives_new_features():
         net.first.weight += 1
     assert torch.equal(learner.given(inputs), by_hand(net, inputs))
     assert not torch.equal(learner.given(inputs), before)
+
+
+def test_a_function_may_name_its_module_later_and_then_another_one():
+    def frozen(batch):
+        return net(batch)
+
+    learner, inputs = TorchLearner(head, frozen=frozen), numbers()[0][0]
+    for seed in (1, 2):
+        net = Backbone(seed=seed)
+        assert torch.equal(learner.given(inputs), by_hand(net, inputs))
+        assert net.training
+
+
+def test_doubles_and_floats_of_the_same_value_are_the_same_example():
+    net, inputs = Backbone(), wide()[0][0].astype(np.float32)
+    learner = TorchLearner(head, frozen=net)
+    assert torch.equal(learner.given(inputs), learner.given(inputs.astype(np.float64)))
+    assert len(net.passed) == 100
 
 
 def test_a_plan_goes_on_from_a_module_that_stands_on_features():

@@ -10,7 +10,7 @@ import functools
 import hashlib
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from taskorder.arguments import BadArgument
 from taskorder.checks import Ints
+from taskorder.learners.frozen_description import is_module, is_weight, uses_of
 from taskorder.task import Rows, rows_of
 
 FROZEN_AT_ONCE = 64
@@ -33,7 +34,7 @@ class FrozenPart(ABC):
 
     def __init__(self, given: Any) -> None:
         self.given = given
-        self._of: Hashable = None
+        self._of: list[tuple[Any, int]] = []
         self._forget()
 
     def features(self, inputs: Any, reader: Any) -> Any:
@@ -41,7 +42,9 @@ class FrozenPart(ABC):
 
         reader: the learner, which reads rows.
         """
-        if self._state() != self._of:  # somebody has trained it
+        now = self._state()
+        same = (one is other and n == m for (one, n), (other, m) in zip(now, self._of, strict=False))
+        if len(now) != len(self._of) or not all(same):  # somebody has trained it, or named another one
             self._forget()
         known = self._asked.get(id(inputs))
         if known is not None and known[0]() is inputs:
@@ -72,9 +75,9 @@ class FrozenPart(ABC):
         """While examples go through it."""
         yield
 
-    def _state(self) -> Hashable:
-        """Changes where weights change."""
-        return ()
+    def _state(self) -> list[tuple[Any, int]]:
+        """The weights, each with how often it was written to, where that is known."""
+        return [(use, 0) for use in uses_of(self.given) if is_weight(use)]
 
     def _forget(self) -> None:
         self._places: dict[bytes, int] = {}
@@ -142,9 +145,15 @@ class FrozenPart(ABC):
         return found
 
 
-def checked_frozen(frozen: Any, kind: str) -> Any:
+def single_precision(values: NDArray[Any]) -> NDArray[Any]:
+    """Floats as networks read them: in a mixture with others they may have come as doubles."""
+    return np.asarray(values, np.float32) if values.dtype.kind == "f" else values
+
+
+def checked_frozen(frozen: Any, kind: str, *, modules: bool) -> Any:
     """A function, or an error that says what else it is; nothing stays nothing."""
-    if frozen is not None and (isinstance(frozen, type) or not callable(frozen)):
+    strange = isinstance(frozen, type) or not callable(frozen) or (is_module(frozen) and not modules)
+    if frozen is not None and strange:
         got = f"the class {frozen.__name__}" if isinstance(frozen, type) else type(frozen).__name__
         raise BadArgument(f"`frozen` must be {kind}, got {got}.")
     return frozen

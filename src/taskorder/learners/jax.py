@@ -132,7 +132,8 @@ class JaxLearner(Strategic, ByClass):
             )
         self.recipe = recipe
         self._outputs: dict[tuple[int, ...], int] = {}
-        self.frozen = checked_frozen(frozen, "a function of a batch of inputs, like lambda x: apply(weights, x)")
+        wanted = "a function of a batch of inputs, like lambda x: apply(weights, x)"
+        self.frozen = checked_frozen(frozen, wanted, modules=False)
         self._frozen = None if frozen is None else JaxFrozen(frozen)
         self.heads = checked_heads(heads)
         self._set_strategy(strategy)

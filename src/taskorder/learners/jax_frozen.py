@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from taskorder.engine.losses import as_floats
-from taskorder.learners.frozen import FROZEN_AT_ONCE, FrozenPart, check_rows, refuse_not_finite
+from taskorder.learners.frozen import FROZEN_AT_ONCE, FrozenPart, check_rows, refuse_not_finite, single_precision
 from taskorder.learners.jax_examples import dense_array, on_device
 
 
@@ -16,7 +16,7 @@ class JaxFrozen(FrozenPart):
     """Used on batches of one size, so that it is compiled once; features are kept as inputs are, outside the device."""
 
     def _values(self, rows: Any) -> NDArray[Any]:
-        return dense_array(rows)
+        return single_precision(dense_array(rows))
 
     def _passed(self, values: Any, reader: Any) -> NDArray[np.float32]:
         padded = values[np.minimum(np.arange(FROZEN_AT_ONCE), len(values) - 1)]

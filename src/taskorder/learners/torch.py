@@ -129,7 +129,8 @@ class TorchLearner(Strategic, ByClass):
         if channels not in CHANNELS:
             raise unknown("channels", channels, CHANNELS)
         self.channels = channels
-        self.frozen = checked_frozen(frozen, "a module or a function of a batch of inputs, like frozen=Net()")
+        wanted = "a module or a function of a batch of inputs, like frozen=Net()"
+        self.frozen = checked_frozen(frozen, wanted, modules=True)
         self._frozen = None if frozen is None else TorchFrozen(frozen)
         self.heads = checked_heads(heads)
         self._set_strategy(strategy)

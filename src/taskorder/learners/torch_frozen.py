@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from taskorder.arguments import BadArgument
-from taskorder.learners.frozen import FrozenPart, check_rows, refuse_not_finite
+from taskorder.learners.frozen import FrozenPart, check_rows, refuse_not_finite, single_precision
 from taskorder.learners.frozen_description import is_module, uses_of
 from taskorder.task import number_array, rows_of
 from taskorder.task.rows import is_tensor
@@ -21,17 +21,9 @@ except ImportError:  # TorchLearner says so
 class TorchFrozen(FrozenPart):
     """Used in evaluation mode and without gradients on the device of the learner, and then put back as it was."""
 
-    def __init__(self, given: Any) -> None:
-        super().__init__(given)
-        uses = list(uses_of(given))
-        self._modules = [use for use in uses if is_module(use)]
-        inner = {id(tensor) for module in self._modules for tensor in (*module.parameters(), *module.buffers())}
-        self._others = [use for use in uses if is_tensor(use) and id(use) not in inner]
-        """Tensors of no module, which a function takes from where it was made."""
-
     def _values(self, rows: Any) -> Any:
         known = rows_of(rows)
-        return list(known.values) if known.shown == "texts" else number_array(rows)
+        return list(known.values) if known.shown == "texts" else single_precision(number_array(rows))
 
     def _passed(self, values: Any, reader: Any) -> Any:
         found = reader.outputs(self.given, reader.tensor(values))
@@ -47,28 +39,20 @@ class TorchFrozen(FrozenPart):
     def _room(self, count: int, like: Any) -> Any:
         return like.new_empty((count, *like.shape[1:]))
 
-    def _state(self) -> Hashable:
-        """Also how often each tensor was written to."""
-        return tuple((id(each), 0 if each.is_inference() else each._version) for each in self._tensors())
-
-    def _tensors(self) -> list[Any]:
-        return [
-            *self._others,
-            *(weight for module in self._modules for weight in module.parameters()),
-            *self._buffers(),
-        ]
-
-    def _buffers(self) -> list[Any]:
-        return [buffer for module in self._modules for buffer in module.buffers()]
+    def _state(self) -> list[tuple[Any, int]]:
+        uses = [use for use in uses_of(self.given) if is_tensor(use)]
+        return [(tensor, 0 if tensor.is_inference() else tensor._version) for tensor in uses]
 
     @contextmanager
     def _at_rest(self, reader: Any) -> Iterator[None]:
         """Tensors lend their place to copies where those on the device are others, and buffers always."""
-        modes = [(module, module.training) for each in self._modules for module in each.modules()]
-        buffers = set(map(id, self._buffers()))
-        before = [(tensor, tensor.data) for tensor in self._tensors()]
+        uses = list(uses_of(self.given))
+        found = [use for use in uses if is_module(use)]
+        modes = [(module, module.training) for each in found for module in each.modules()]
+        buffers = {id(buffer) for module in found for buffer in module.buffers()}
+        before = [(use, use.data) for use in uses if is_tensor(use)]
         try:
-            for module in self._modules:
+            for module in found:
                 module.eval()
             for tensor, data in before:
                 tensor.data = data.to(reader.device, copy=id(tensor) in buffers)
@@ -77,12 +61,12 @@ class TorchFrozen(FrozenPart):
         finally:
             for tensor, data in before:
                 tensor.data = data
-            for each, mode in modes:
-                each.training = mode
+            for module, mode in modes:
+                module.training = mode
 
     def check_apart(self, name: str, module: Any, optimizer: Any = None) -> None:
         """Refuse a module, or an optimizer, that holds weights of the frozen part: training would change them."""
-        own = {id(tensor) for tensor in self._tensors()}
+        own = {id(use) for use in uses_of(self.given) if is_tensor(use)}
         held = [*module.parameters(), *module.buffers()]
         held += [] if optimizer is None else [weight for group in optimizer.param_groups for weight in group["params"]]
         shared = len(own & set(map(id, held)))
