@@ -1,14 +1,19 @@
 """Learners that remember: the runs that measure how much order matters with each head and strategy.
 
     python -m reproduction.atlas             the cells, with their training and the size of their stores
-    python -m reproduction.atlas FOLDER      writes FOLDER/atlas-CELL.toml
+    python -m reproduction.atlas FOLDER      writes FOLDER/atlas-CELL.toml, for data sets that have a name
 
 A cell is a data set with a head and a strategy, and has a store of its own: what is finished stays, so cells and parts
 of cells may be run in any session. In all cells of a data set the task sets, the examples of every task, the number of
-steps and the new examples of a step (4) are equal; with replay 4 kept examples join each step after the first task.
-Strategies have their default settings, which nothing was tuned for.
+steps and the new examples of a step (4; of features 16) are equal; with replay as many kept examples join each step
+after the first task. Strategies have their default settings, which nothing was tuned for. Features are what
+EfficientNet-Lite0 with frozen weights makes of CIFAR-100 (`reproduction/finetuning_data.py`), 100 training images and
+50 test images a class; a perceptron learns from them, which two cores of a CPU train in minutes a cell:
 
-To train a cell, keep its results, and draw the figure from all that are kept:
+    python -m reproduction.borrowed_gpu atlas-features --seconds 3600 --output FOLDER
+    python -m reproduction.borrowed_gpu --from FOLDER --take
+
+To train another cell, keep its results, and draw the figure from all that are kept:
 
     taskorder run FOLDER/atlas-CELL.toml --store results/atlas-CELL.sqlite
     taskorder export results/atlas-CELL.sqlite --whole -o reproduction/results/tables/atlas-CELL.csv.gz
@@ -32,6 +37,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from reproduction.finetuning_data import IMAGE_FEATURES
 from taskorder.prefixes import PrefixTree
 from taskorder.runs.settings import JOINT, Config, sample_of
 from taskorder.runs.specs import RunSpecs, orders_to_train
@@ -44,8 +50,12 @@ SHARED_SETTINGS: Mapping[str, Any] = {
 DATASETS: Mapping[str, Mapping[str, Any]] = {
     "fashion": {"dataset": "fashion-mnist", "net": "mlp", "num_sets": 30, "fraction": 0.1},
     "cifar100": {"dataset": "cifar100", "net": "cnn", "num_sets": 12},
-}
-"""A tenth of Fashion-MNIST, so that tasks are about as large in both: 1,200 and 1,000 images."""
+    "features": {
+        "dataset": IMAGE_FEATURES, "net": "mlp", "num_sets": 12, "batch_size": 16,
+        "similarities": ("test", "10 examples", "50 examples"),
+    },
+}  # fmt: skip
+"""A tenth of Fashion-MNIST, so that tasks are about as large as those of CIFAR-100: 1,200 and 1,000 images."""
 STRATEGIES: Mapping[str, Mapping[str, Any]] = {
     "plain": {},
     "replay20": {"strategy": "replay", "kept": 20},
@@ -56,10 +66,14 @@ MORE_REPLAY: Mapping[str, Mapping[str, Any]] = {
     "replay5": {"strategy": "replay", "kept": 5},
     "replay100": {"strategy": "replay", "kept": 100},
 }
-MANY_TASKS: Mapping[str, Any] = {"num_tasks": 20, "num_sets": 4, "orders": "60", "num_seeds": 1}
 MANY_CELLS = (("shared", "plain"), ("shared", "replay20"), ("task", "plain"), ("class", "replay20"))
-MANY = "cifar100-20tasks"
-TASK_IMAGES = {"fashion": 12_000, "cifar100": 1_000, MANY: 1_000}
+MANY: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "cifar100-20tasks": ("cifar100", {"num_tasks": 20, "num_sets": 4, "orders": "60", "num_seeds": 1}),
+    "features-10tasks": ("features", {"num_tasks": 10, "num_sets": 12, "orders": "60"}),
+    "features-20tasks": ("features", {"num_tasks": 20, "num_sets": 4, "orders": "60"}),
+}
+"""More tasks than all orders can be trained of; they need twice as many classes."""
+TASK_IMAGES = {"fashion": 12_000, "cifar100": 1_000, "features": 200}
 """Training images of a task before a share is taken."""
 BYTES_A_NUMBER = 10
 """In a store, with its comma; six digits are kept."""
@@ -87,9 +101,10 @@ def cells() -> Iterator[AtlasCell]:
             ways = {**STRATEGIES, **({} if head == "task" else MORE_REPLAY), JOINT: {"strategy": JOINT, "orders": "1"}}
             for way, settings in ways.items():
                 yield AtlasCell(name, head, way, Config(**{**SHARED_SETTINGS, **data, "head": head, **settings}))
-    for head, way in MANY_CELLS:  # forty classes, which only one of the data sets has
-        settings = {**SHARED_SETTINGS, **DATASETS["cifar100"], **MANY_TASKS, "head": head, **STRATEGIES[way]}
-        yield AtlasCell(MANY, head, way, Config(**settings))
+    for name, (data, more) in MANY.items():
+        for head, way in MANY_CELLS:
+            settings = {**SHARED_SETTINGS, **DATASETS[data], **more, "head": head, **STRATEGIES[way]}
+            yield AtlasCell(name, head, way, Config(**settings))
 
 
 def toml(config: Config) -> str:
@@ -111,7 +126,7 @@ def toml(config: Config) -> str:
 
 def network_steps(cell: AtlasCell) -> int:
     """The steps of all networks of a cell; those of replay have twice the batch."""
-    config, images = cell.config, TASK_IMAGES[cell.data]
+    config, images = cell.config, TASK_IMAGES[MANY[cell.data][0] if cell.data in MANY else cell.data]
 
     def steps(share: float) -> int:
         return config.epochs * (int(images * share) // config.batch_size)

@@ -17,11 +17,12 @@ from reproduction.atlas import MANY, AtlasCell, cells, network_steps
 from reproduction.corpora import TRAIN_BYTES
 from reproduction.figures import finetuning, languages, many_tasks
 from reproduction.finetuning_cells import CELLS, IMAGES, LANGUAGE, TEXTS, Tuned
+from reproduction.finetuning_data import IMAGE_FEATURES, feature_data
 from taskorder.arguments import unknown
 from taskorder.datasets.class_tasks import size_shares
 from taskorder.prefixes import PrefixTree
 from taskorder.runs import training
-from taskorder.runs.settings import read_config
+from taskorder.runs.settings import Config, read_config
 from taskorder.runs.specs import RunSpec, RunSpecs
 from taskorder.runs.sweep import RunBatch
 from taskorder.strategies import PLAIN
@@ -29,8 +30,9 @@ from taskorder.strategies import PLAIN
 NEW, MANY_TASKS, LANGUAGES, ATLAS = "fashion-mnist-new", "many-tasks", "languages", "atlas-"
 CONFIG = Path(__file__).parent / "configs" / f"{NEW}.toml"
 TUNED = tuple(name for name, (_, cell) in reversed([*CELLS.items()]) if isinstance(cell, Tuned))
-NAMES = (NEW, MANY_TASKS, f"{ATLAS}fashion", LANGUAGES, f"{ATLAS}cifar100", f"{ATLAS}{MANY}", *TUNED)
-"""Of all experiments, by what they are worth; a cell of the atlas may be named alone, as `python -m reproduction.atlas`
+OF_ATLAS = tuple(f"{ATLAS}{data}" for data in ("fashion", "cifar100", "features", *MANY))
+NAMES = (NEW, MANY_TASKS, *OF_ATLAS, LANGUAGES, *TUNED)
+"""Of all experiments; a cell of the atlas may be named alone, as `python -m reproduction.atlas`
 names it, behind `atlas-`."""
 
 STEPS_A_SECOND = {"mlp": 870_000, "cnn": 66_000}
@@ -93,15 +95,24 @@ def _of_engine(name: str, cell: AtlasCell, most: int = 1000) -> Part:
     """All task sets of a config."""
     specs, config = RunSpecs(cell.config), cell.config
     steps = network_steps(cell) / len(specs) * (1 if config.strategy == PLAIN else WITH_STRATEGY)
+    seconds = steps / STEPS_A_SECOND[config.net]
+    if config.dataset == IMAGE_FEATURES:
+        return Part(name, specs, finetuning_runs.run_batch, seconds, _engine_device, lambda: _at_once(config, most))
     return Part(
         name,
         specs,
         training.run_batch,
-        steps / STEPS_A_SECOND[config.net],
+        seconds,
         _engine_device,
-        lambda: min(most, training.specs_at_once(config)),
+        lambda: _at_once(config, most),
         partial(training.inputs_digest, config.dataset),
     )
+
+
+def _at_once(config: Config, most: int) -> int:
+    """How many runs of a config are trained together."""
+    data = feature_data(config.dataset) if config.dataset == IMAGE_FEATURES else None
+    return min(most, training.specs_at_once(config, data))
 
 
 def _of_many_tasks(num_tasks: int, specs: Sequence[RunSpec]) -> Part:

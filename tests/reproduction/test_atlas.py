@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from reproduction import claims
-from reproduction.atlas import MANY, cells, main, network_steps, toml
+from reproduction.atlas import cells, main, network_steps, toml
 from reproduction.atlas_results import ALL_PAIRS, LAST_PAIR, RUN_ENDING, CellResult, mean_root, over_sets, slope
 from reproduction.figures import atlas as figure_module
 from reproduction.figures.atlas import Config, figure, planned, specs
@@ -17,7 +17,8 @@ from taskorder.runs.specs import RunSpecs, orders_to_train
 from taskorder.theory.law import knowledge_path
 
 SETS = 3
-SMALL = Config(fashion=SETS, cifar100=0, cifar100_20tasks=0)
+NONE = dict.fromkeys(("fashion", "cifar100", "features", "cifar100_20tasks", "features_10tasks", "features_20tasks"), 0)
+SMALL = Config(**{**NONE, "fashion": SETS})
 BY_NAME = {cell.name: cell for cell in cells()}
 KEPT = {"plain": 0.1, "replay5": 0.45, "replay20": 0.6, "replay100": 0.8, "ewc": 0.2, "lwf": 0.3}
 
@@ -152,12 +153,27 @@ def test_pilots_have_scores_of_their_own():
 
 
 def test_a_cell_with_one_seed_and_sampled_orders():
-    result = result_of(f"{MANY}-shared-plain", count=2)
+    result = result_of("cifar100-20tasks-shared-plain", count=2)
     assert not result.part.crossed
     assert result.report.has(LAW)
     assert not result.report.has(RUN)
     assert not result.report.has(LAST_PAIR)
     assert 0 <= result.retention.value <= 1
+
+
+def test_two_seeds_of_the_same_sampled_orders_are_split_as_well():
+    result = result_of("features-10tasks-shared-plain")
+    assert result.part.crossed
+    assert np.allclose(result.shared, result.variances)
+    assert np.allclose(result.report.gain(RUN), result.report.best)
+    assert not result.report.has(RUN_ENDING)
+    config = Config(**{**NONE, "features_10tasks": SETS})
+    runs = [
+        run_of(spec.params, table(spec.params["set"], 10), KEPT["plain"]) if spec.params.get("head") is None else None
+        for spec in specs(config)
+    ]
+    text = "Order matters by more than a point; frozen features, 10 tasks, one head, plain"
+    assert verdict(figure(config, runs), text) == "reproduced"
 
 
 def test_order_matters_in_a_cell_or_not():
@@ -211,10 +227,10 @@ def test_missing_cells_are_not_tested():
 
 
 def test_without_results_there_is_a_figure_that_says_so():
-    config = Config(fashion=2, cifar100=2, cifar100_20tasks=2)
+    config = Config(**dict.fromkeys(NONE, 2))
     found = figure(config, [None] * len(specs(config)))
     assert {claim.verdict for claim in found.claims} == {"not tested"}
-    assert len(found.claims) == 3
+    assert len(found.claims) == 6
     assert claims.FigureData.from_json(found.to_json()).panels == ()
 
 
@@ -235,12 +251,12 @@ def test_settings_are_checked(settings):
 
 def test_settings_of_the_cells_are_read_back(tmp_path, capsys):
     main([str(tmp_path)])
-    assert "wrote 42 files" in capsys.readouterr().out
+    assert "wrote 69 files" in capsys.readouterr().out
     for cell in cells():
         assert read_config(tmp_path / f"atlas-{cell.name}.toml") == cell.config
     main([])
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 44
+    assert len(lines) == 71
     assert all(network_steps(cell) > 0 for cell in cells())
     assert toml(next(cells()).config).startswith("dataset")
 
@@ -248,4 +264,4 @@ def test_settings_of_the_cells_are_read_back(tmp_path, capsys):
 def test_the_figure_wants_the_runs_that_the_settings_train():
     wanted = {spec.digest for spec in specs(figure_module.FIGURES[0].full)}
     assert {spec.digest for cell in cells() for spec in RunSpecs(cell.config)} == wanted
-    assert sum(cell.way == JOINT for cell in cells()) == 6
+    assert sum(cell.way == JOINT for cell in cells()) == 9
