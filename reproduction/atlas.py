@@ -7,8 +7,8 @@ A cell is a data set with a head and a strategy, and has a store of its own: wha
 of cells may be run in any session. In all cells of a data set the task sets, the examples of every task, the number of
 steps and the new examples of a step (4; of features 16) are equal; with replay as many kept examples join each step
 after the first task. Strategies have their default settings, which nothing was tuned for. Features are what
-EfficientNet-Lite0 with frozen weights makes of CIFAR-100 (`reproduction/finetuning_data.py`), 100 training images and
-50 test images a class; a perceptron learns from them, which two cores of a CPU train in minutes a cell:
+EfficientNet-Lite0 with frozen weights makes of CIFAR-100 (`reproduction/finetuning_data.py`; their first 128 principal
+components), 100 training and 50 test images a class; a perceptron learns from them, a cell in minutes on two cores:
 
     python -m reproduction.borrowed_gpu atlas-features --seconds 3600 --output FOLDER
     python -m reproduction.borrowed_gpu --from FOLDER --take
@@ -37,7 +37,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from reproduction.finetuning_data import IMAGE_FEATURES
+from reproduction.finetuning_data import IMAGE_COMPONENTS
 from taskorder.prefixes import PrefixTree
 from taskorder.runs.settings import JOINT, Config, sample_of
 from taskorder.runs.specs import RunSpecs, orders_to_train
@@ -51,7 +51,7 @@ DATASETS: Mapping[str, Mapping[str, Any]] = {
     "fashion": {"dataset": "fashion-mnist", "net": "mlp", "num_sets": 30, "fraction": 0.1},
     "cifar100": {"dataset": "cifar100", "net": "cnn", "num_sets": 12},
     "features": {
-        "dataset": IMAGE_FEATURES, "net": "mlp", "num_sets": 12, "batch_size": 16,
+        "dataset": IMAGE_COMPONENTS, "net": "mlp", "num_sets": 12, "batch_size": 16,
         "similarities": ("test", "10 examples", "50 examples"),
     },
 }  # fmt: skip

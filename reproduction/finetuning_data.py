@@ -40,6 +40,9 @@ GEMMA_PARTS = 4
 GEMMA_DIGEST = "a5fd3b62230aa5ec60212297dc9d20eaa70578ac519e00d93a17e44c087a6818"
 """SHA-256 of the file that the parts are of."""
 IMAGE_FEATURES, TEXT_FEATURES = "efficientnet-lite0-cifar100", "minilm-texts"
+IMAGE_COMPONENTS = "efficientnet-lite0-cifar100-components"
+NUM_COMPONENTS = 128
+"""Principal components of the features: small networks, which a CPU trains seven times as fast."""
 TEXT_SETS = 6
 """Task sets of texts that are prepared for a frozen model."""
 SIDE = 96
@@ -151,14 +154,37 @@ def make_image_features() -> None:
     """Write what EfficientNet-Lite0 sees in the first images of each class of CIFAR-100."""
     data = load("cifar100")
     train, test = first_of_each(data.train_labels, TRAIN), first_of_each(data.test_labels, TEST)
-    np.savez(
-        folder() / f"{IMAGE_FEATURES}.npz",
-        inputs=features_of(data.train_inputs[train]),
-        labels=data.train_labels[train],
-        test_inputs=features_of(data.test_inputs[test]),
-        test_labels=data.test_labels[test],
-        names=np.array(data.class_names),
-    )
+    about = {
+        "labels": data.train_labels[train],
+        "test_labels": data.test_labels[test],
+        "names": np.array(data.class_names),
+    }
+    inputs, tests = features_of(data.train_inputs[train]), features_of(data.test_inputs[test])
+    np.savez(folder() / f"{IMAGE_FEATURES}.npz", inputs=inputs, test_inputs=tests, **about)
+    make_components()
+
+
+def make_components() -> None:
+    """Write the principal components of the features of images."""
+    with np.load(found(f"{IMAGE_FEATURES}.npz")) as file:
+        about = dict(file)
+    about["inputs"], about["test_inputs"] = components(about["inputs"], about["test_inputs"], NUM_COMPONENTS)
+    np.savez(folder() / f"{IMAGE_COMPONENTS}.npz", **about)
+
+
+def components(inputs: Floats, test_inputs: Floats, count: int) -> tuple[Floats, Floats]:
+    """The first principal components of training inputs, with a mean square of 1, and those of the test inputs.
+
+    >>> train, test = components(np.array([[0.0, 1.0], [4.0, 1.0]]), np.array([[2.0, 7.0]]), 1)
+    >>> np.abs(train).round(3).tolist(), np.abs(test).round(3).tolist()
+    ([[1.0], [1.0]], [[0.0]])
+    """
+    train, test = (rows.astype(np.float64) for rows in (inputs, test_inputs))
+    mean = train.mean(axis=0)
+    directions = np.linalg.eigh(np.cov(train.T))[1][:, : -count - 1 : -1]
+    train, test = (train - mean) @ directions, (test - mean) @ directions
+    scale = np.sqrt((train**2).mean())
+    return (train / scale).astype(np.float32), (test / scale).astype(np.float32)
 
 
 def make_text_features() -> None:

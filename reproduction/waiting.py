@@ -17,7 +17,7 @@ from reproduction.atlas import MANY, AtlasCell, cells, network_steps
 from reproduction.corpora import TRAIN_BYTES
 from reproduction.figures import finetuning, languages, many_tasks
 from reproduction.finetuning_cells import CELLS, IMAGES, LANGUAGE, TEXTS, Tuned
-from reproduction.finetuning_data import IMAGE_FEATURES, feature_data
+from reproduction.finetuning_data import IMAGE_COMPONENTS, feature_data
 from taskorder.arguments import unknown
 from taskorder.datasets.class_tasks import size_shares
 from taskorder.prefixes import PrefixTree
@@ -96,7 +96,7 @@ def _of_engine(name: str, cell: AtlasCell, most: int = 1000) -> Part:
     specs, config = RunSpecs(cell.config), cell.config
     steps = network_steps(cell) / len(specs) * (1 if config.strategy == PLAIN else WITH_STRATEGY)
     seconds = steps / STEPS_A_SECOND[config.net]
-    if config.dataset == IMAGE_FEATURES:
+    if config.dataset == IMAGE_COMPONENTS:
         return Part(name, specs, finetuning_runs.run_batch, seconds, _engine_device, lambda: _at_once(config, most))
     return Part(
         name,
@@ -111,7 +111,7 @@ def _of_engine(name: str, cell: AtlasCell, most: int = 1000) -> Part:
 
 def _at_once(config: Config, most: int) -> int:
     """How many runs of a config are trained together."""
-    data = feature_data(config.dataset) if config.dataset == IMAGE_FEATURES else None
+    data = feature_data(config.dataset) if config.dataset == IMAGE_COMPONENTS else None
     return min(most, training.specs_at_once(config, data))
 
 
