@@ -101,9 +101,9 @@ def cells() -> Iterator[AtlasCell]:
             ways = {**STRATEGIES, **({} if head == "task" else MORE_REPLAY), JOINT: {"strategy": JOINT, "orders": "1"}}
             for way, settings in ways.items():
                 yield AtlasCell(name, head, way, Config(**{**SHARED_SETTINGS, **data, "head": head, **settings}))
-    for name, (data, more) in MANY.items():
+    for name, (source, more) in MANY.items():
         for head, way in MANY_CELLS:
-            settings = {**SHARED_SETTINGS, **DATASETS[data], **more, "head": head, **STRATEGIES[way]}
+            settings = {**SHARED_SETTINGS, **DATASETS[source], **more, "head": head, **STRATEGIES[way]}
             yield AtlasCell(name, head, way, Config(**settings))
 
 

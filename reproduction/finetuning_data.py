@@ -154,22 +154,29 @@ def make_image_features() -> None:
     """Write what EfficientNet-Lite0 sees in the first images of each class of CIFAR-100."""
     data = load("cifar100")
     train, test = first_of_each(data.train_labels, TRAIN), first_of_each(data.test_labels, TEST)
-    about = {
-        "labels": data.train_labels[train],
-        "test_labels": data.test_labels[test],
-        "names": np.array(data.class_names),
-    }
-    inputs, tests = features_of(data.train_inputs[train]), features_of(data.test_inputs[test])
-    np.savez(folder() / f"{IMAGE_FEATURES}.npz", inputs=inputs, test_inputs=tests, **about)
+    np.savez(
+        folder() / f"{IMAGE_FEATURES}.npz",
+        inputs=features_of(data.train_inputs[train]),
+        labels=data.train_labels[train],
+        test_inputs=features_of(data.test_inputs[test]),
+        test_labels=data.test_labels[test],
+        names=np.array(data.class_names),
+    )
     make_components()
 
 
 def make_components() -> None:
     """Write the principal components of the features of images."""
-    with np.load(found(f"{IMAGE_FEATURES}.npz")) as file:
-        about = dict(file)
-    about["inputs"], about["test_inputs"] = components(about["inputs"], about["test_inputs"], NUM_COMPONENTS)
-    np.savez(folder() / f"{IMAGE_COMPONENTS}.npz", **about)
+    seen = feature_data(IMAGE_FEATURES)
+    inputs, test_inputs = components(seen.train_inputs, seen.test_inputs, NUM_COMPONENTS)
+    np.savez(
+        folder() / f"{IMAGE_COMPONENTS}.npz",
+        inputs=inputs,
+        labels=seen.train_labels,
+        test_inputs=test_inputs,
+        test_labels=seen.test_labels,
+        names=np.array(seen.class_names),
+    )
 
 
 def components(inputs: Floats, test_inputs: Floats, count: int) -> tuple[Floats, Floats]:

@@ -73,6 +73,10 @@ class Truth:
         """Accuracy of one order."""
         return float(self.accuracy[self._rows[order]])
 
+    def same_orders(self, other: Truth) -> bool:
+        """Whether another run learned the same orders."""
+        return self._rows.keys() == other._rows.keys()
+
     def percentile(self, order: tuple[int, ...]) -> float:
         """The share of all orders that this one is better than, in percent; ties count half."""
         value = self.at(order)

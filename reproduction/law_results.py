@@ -213,7 +213,7 @@ def _scored(part: Part, predictor: Run, run: Run, estimate: str, retention: floa
     scores |= {TYPICAL: older[TYPICAL], PATH: older[PATH], CLOSED: 1 + older["optimal"] / len(truth.names)}
     if estimate in part.pilots:
         scores[SHRUNKEN] = law_scores(shrunken_of(predictor, estimate, part), truth, retention)[LAW]
-    if predictor is not run and np.array_equal(*(np.unique(each.orders, axis=0) for each in (truth, predictor.truth))):
+    if predictor is not run and truth.same_orders(predictor.truth):
         scores[RUN] = np.array([predictor.truth.at(tuple(order)) for order in truth.orders.tolist()])
     return Scored(truth, scores, part.num_classes)
 
