@@ -49,11 +49,9 @@ def write_digits(path: Path) -> list[str]:
 
 def main() -> None:
     """Ask for all transfer losses and print the plan."""
-    from taskorder import solve
+    from taskorder import Task, measure_transfer, solve
     from taskorder.learners import CommandLearner
-    from taskorder.planning.estimate import measure_transfer
     from taskorder.tables.loss_ratios import clip_similarity
-    from taskorder.task import Task
 
     with tempfile.TemporaryDirectory() as folder:
         data = Path(folder) / "digits.npz"

@@ -10,9 +10,8 @@ import numpy as np
 from sklearn.datasets import load_wine
 from sklearn.neural_network import MLPClassifier
 
+from taskorder import Task, run_pilot
 from taskorder.learners import SklearnLearner, learn_orders
-from taskorder.planning.plan import run_pilot
-from taskorder.task import Task
 
 PREDICTED = ("alcohol", "malic_acid", "flavanoids", "color_intensity", "hue", "proline")
 NUM_TEST = 58

@@ -1,4 +1,4 @@
-"""The picture in the README: every rule on the demo matrix, against random orders.
+"""Every rule of the paper on the demo matrix, against random orders, by the paper's theory (retention 1).
 
 python examples/picture.py docs/demo.png
 """

@@ -200,7 +200,7 @@ PAPER = (
 """The main claims of the paper; all others are on the pages of their figures."""
 QUESTIONS = (
     Row(
-        "Does periphery-to-core beat random orders on positive matrices?",
+        "In the linear model, does periphery-to-core beat random orders on positive matrices?",
         "fig3e",
         ("periphery-to-core has less error than random orders on matrices with",),
         f"{RATIO}.*",
@@ -307,12 +307,40 @@ QUESTIONS = (
         POINTS,
     ),
     Row(
-        "Is the rule reversed after short training?",
+        "Does order matter for a small network on features of a frozen pretrained model?",
+        "finetuning",
+        ("Order matters by more than a point; frozen",),
+        POINTS,
+    ),
+    Row(
+        "Is the order of the law above the mean order there?",
+        "finetuning",
+        ("The law's order is above the mean order; frozen",),
+        POINTS,
+    ),
+    Row(
+        "Is mixing all tasks above the best order there?",
+        "finetuning",
+        ("Mixing all tasks is above the best order of another run; frozen",),
+        POINTS,
+    ),
+    Row(
+        "Does order matter where MiniLM itself is tuned?",
+        "finetuning",
+        ("Order matters by more than a point; MiniLM",),
+        POINTS,
+    ),
+    Row(
+        "In the linear model, is the rule reversed after short training?",
         "early-stopping",
         ("For positive similarities",),
         "periphery-to-core leads.*",
     ),
-    Row("Does stopping early lower the error of a random order?", "early-stopping", ("Stopping before",)),
+    Row(
+        "In the linear model, does stopping early lower the error of a random order?",
+        "early-stopping",
+        ("Stopping before",),
+    ),
     Row(
         "Does a first correction in N_s / N_x halve the error?",
         "finite-size",
@@ -321,14 +349,19 @@ QUESTIONS = (
         quantity="share of the error left:",
     ),
     Row(
-        "Does periphery-to-core beat random orders at 200 tasks?",
+        "In the linear model, does periphery-to-core beat random orders at 200 tasks?",
         "rules-at-scale",
         ("periphery-to-core still",),
         TIMES_RANDOM,
     ),
-    Row("Does max-path beat random orders at 200 tasks?", "rules-at-scale", ("max-path still",), TIMES_RANDOM),
     Row(
-        "Does the best order found beat random orders in every matrix?",
+        "In the linear model, does max-path beat random orders at 200 tasks?",
+        "rules-at-scale",
+        ("max-path still",),
+        TIMES_RANDOM,
+    ),
+    Row(
+        "In the linear model, does the best order found beat random orders in every matrix?",
         "rules-at-scale",
         ("The best order found",),
         "^[^(]*",

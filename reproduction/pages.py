@@ -122,7 +122,7 @@ def figure_page(figure: FigureData, pictures: str) -> str:
         "",
         f"![{figure.title}]({pictures}/{figure.name}.png)",
         "",
-        f"- Command: `{figure.made['command']}`, {_cost(figure)}",
+        f"- Command: `{figure.made['command']}`{'; its runs took' if 'device' in figure.made else ','} {_cost(figure)}",
         f"- Code: `reproduction/figures/{FIGURES[figure.name][0]}.py`",
         *(f"- {_cell(note)}" for note in figure.notes),
         "",

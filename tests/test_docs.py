@@ -173,6 +173,40 @@ def test_links_scripts_and_targets_exist(page):
         assert f"\n{target}:" in makefile, target
 
 
+def is_there(dotted: str) -> bool:
+    """Whether a dotted name leads to something of ours; true as well where a module needs a package that is missing."""
+    parts = dotted.split(".")
+    for length in range(len(parts), 0, -1):
+        try:
+            found = importlib.import_module(".".join(parts[:length]))
+        except ImportError as problem:
+            if (problem.name or "").partition(".")[0] != "taskorder":
+                return True
+            continue
+        for name in parts[length:]:
+            if not hasattr(found, name):
+                return False
+            found = getattr(found, name)
+        return True
+    return False
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_names_of_ours_that_no_block_runs_exist(page):
+    text = page.read_text()
+    names = set(re.findall(r"\btaskorder(?:\.\w+)+", FENCE.sub("", text)))
+    shown = "".join(block.text for block in blocks(text) if block.language == "text")
+    for module, imported in re.findall(r"^from (taskorder[\w.]*) import (.+)$", shown, re.MULTILINE):
+        names |= {f"{module}.{name.strip()}" for name in imported.split(",")}
+    assert [name for name in sorted(names) if not is_there(name)] == []
+
+
+def test_names_that_are_not_there_are_noticed():
+    assert is_there("taskorder.theory.law.final_knowledge")
+    assert not is_there("taskorder.theory.law.carry")
+    assert not is_there("taskorder.nowhere")
+
+
 MEASURED = re.compile(r"\d[\d.]*(?: %)? \[[\d.]+, [\d.]+\]|\b\d{1,3}(?:,\d{3})+\b")
 """A number with its interval, or one of four digits and more."""
 

@@ -252,7 +252,7 @@ def _notes(some: Any, later: Sequence[str], config: Config) -> tuple[str, ...]:
         "among all that were trained: the law's own order may not be there, those of the older rules are.",
         "The error of the closed form is read as the share of each task's loss that is left: its predicted accuracy is "
         "1/K + (1 - 1/K) (1 - error / P) with K classes and P tasks.",
-        *((f"Not there yet, and taken up when they are: {'; '.join(later)}.",) if later else ()),
+        *((f"Not complete yet: {'; '.join(later)}.",) if later else ()),
         *smaller_notes(config),
     )
 

@@ -138,7 +138,7 @@ def figure(config: Config, results: Sequence[Mapping[str, Any] | None]) -> Figur
         columns=2,
         notes=(
             *(_note(label, rows, config) for label, rows in enough.items()),
-            *((f"Not there yet, and taken up when they are: {'; '.join(missing)}.",) if missing else ()),
+            *((f"Not complete yet: {'; '.join(missing)}.",) if missing else ()),
         ),
     )
 

@@ -242,7 +242,7 @@ def test_without_runs_nothing_is_tested_and_nothing_drawn():
     figure = law.figure(law.full, [None] * len(law.specs(law.full)))
     assert Counter(claim.verdict for claim in figure.claims).keys() == {"not tested"}
     assert figure.panels == ()
-    assert "Not there yet" in figure.notes[-1]
+    assert "Not complete yet" in figure.notes[-1]
     assert FigureData.from_json(figure.to_json()).claims == figure.claims
 
 
@@ -280,7 +280,7 @@ def test_a_run_of_digits_becomes_part_of_the_figure(tmp_path, monkeypatch):
         write_archive(tmp_path / "tables" / "digits.csv.gz", store)
     after, _ = reproduce("law", tmp_path, settings=changed)
     assert after.made["missing"] == 0
-    assert not any("Not there yet" in note for note in after.notes)
+    assert not any("Not complete yet" in note for note in after.notes)
     tested = [claim for claim in after.claims if claim.verdict != "not tested"]
     assert any(claim.claim.startswith("From a pilot of 10 examples a task the law") for claim in tested)
     assert any("4 sets" in claim.found for claim in tested)

@@ -132,7 +132,7 @@ def test_few_sets_are_not_tested():
     results[0] = None
     made = figure(SMALL, results)
     assert {claim.verdict for claim in made.claims if claim.claim.endswith("10 tasks")} == {"not tested"}
-    assert "Not there yet, and taken up when they are: 10 tasks (4 of 5 sets)." in made.notes
+    assert "Not complete yet: 10 tasks (4 of 5 sets)." in made.notes
 
 
 def test_results_are_kept_and_taken_up(tmp_path, monkeypatch):
