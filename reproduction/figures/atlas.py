@@ -101,13 +101,7 @@ def specs(config: Config) -> list[RunSpec]:
 
 def figure(config: Config, results: Sequence[Mapping[str, Any] | None]) -> FigureData:
     """Spread against retention, spread by cell, what orders earn, and mixing, of each data set that is there."""
-    left = iter(results)
-    by_data: dict[str, list[CellResult]] = {}
-    for cell in planned(config):
-        rows = list(itertools.islice(left, cell.config.num_sets * cell.config.num_seeds))
-        label = f"{DATA[cell.data]}, {named(cell)}"
-        part = part_of(cell.name, label, cell.config, rows, config.min_sets)
-        by_data.setdefault(cell.data, []).append(CellResult(cell, part))
+    by_data = results_by_data(config, results)
     claims: list[Claim] = []
     drawn: list[Panel] = []
     for data, results_of in by_data.items():
@@ -129,6 +123,17 @@ def figure(config: Config, results: Sequence[Mapping[str, Any] | None]) -> Figur
         columns=2,
         notes=_notes(by_data),
     )
+
+
+def results_by_data(config: Config, results: Sequence[Mapping[str, Any] | None]) -> dict[str, list[CellResult]]:
+    """The cells of each data set, from the results of `specs`."""
+    left, by_data = iter(results), dict[str, list[CellResult]]()
+    for cell in planned(config):
+        rows = list(itertools.islice(left, cell.config.num_sets * cell.config.num_seeds))
+        label = f"{DATA[cell.data]}, {named(cell)}"
+        part = part_of(cell.name, label, cell.config, rows, config.min_sets)
+        by_data.setdefault(cell.data, []).append(CellResult(cell, part))
+    return by_data
 
 
 def panels(data: str, there: Sequence[CellResult], joint: Mapping[str, CellResult]) -> list[Panel]:
