@@ -5,7 +5,8 @@ import dataclasses
 import numpy as np
 import pytest
 
-from taskorder import solve
+from taskorder import Task, run_pilot, solve
+from taskorder.learners import CallableLearner
 from taskorder.records import Alternative, Confidence, Prediction
 from taskorder.report.contradictions import without_contradictions
 from taskorder.report.plan_numbers import plan_numbers
@@ -152,6 +153,24 @@ def test_a_table_refutes_rules_repairs_notes_and_names(make_correlation):
     assert plan_numbers(law, C, names=law.names).disagreements == ()
     told = plan_numbers(law, C, names=("A", "B", "cats", "D", "E", "F")).disagreements
     assert told == ("The plan calls a task C that its table calls cats.",)
+
+
+@pytest.mark.parametrize("rule", ["periphery-to-core", "core-to-periphery"])
+def test_in_a_pilot_a_rule_reads_the_similarity_that_was_measured(rule):
+    losses = np.random.default_rng(0).uniform(0.3, 1.6, size=(5, 5))
+    np.fill_diagonal(losses, 0.1)
+
+    def loss(learned, test, seed):
+        known = 1.0
+        for task in map(int, learned):
+            known = 0.3 * known + 0.7 * losses[task, int(test)]
+        return known
+
+    found = run_pilot([Task(str(k)) for k in range(5)], CallableLearner(loss, chance=1.0), rule=rule, seeds=1, draws=0)
+    numbers = plan_numbers(found.plan, found.table)
+    (score,) = (score for score in numbers.around.comparison.scores if score.rule == rule)
+    assert score.value != pytest.approx(found.plan.value)  # else this would test nothing
+    assert (numbers.plan.rule, numbers.disagreements) == (rule, ())
 
 
 @pytest.mark.parametrize("retention", [0.2, 1])

@@ -10,6 +10,7 @@ import numpy as np
 
 from taskorder.ordering.law_notes import law_notes
 from taskorder.ordering.plans import BY_HAND, make_plan
+from taskorder.ordering.solve import RULES_WITHOUT_WEIGHTS
 from taskorder.ordering.solver_input import SolverInput
 from taskorder.records import Comparison, Plan
 from taskorder.report.contradictions import same
@@ -101,7 +102,10 @@ def without_refuted_proof(plan: Plan, comparison: Comparison) -> tuple[Plan, tup
 def _without_other_rule(plan: Plan, comparison: Comparison) -> tuple[Plan, tuple[str, ...]]:
     """The plan as one by hand, where its rule chooses an order of another value."""
     score = next((score for score in comparison.scores if score.rule == plan.rule), None)
-    if plan.rule not in SORTED or score is None or not score.complete or same(score.value, plan.value):
+    # in a pilot the rules that rank by similarity read the one that was measured, not the table
+    elsewhere = plan.prediction is not None and plan.rule in RULES_WITHOUT_WEIGHTS
+    known = plan.rule in SORTED and not elsewhere
+    if not known or score is None or not score.complete or same(score.value, plan.value):
         return plan, ()
     measure = measure_of(plan.objective)
     problem = (
