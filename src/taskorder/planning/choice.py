@@ -72,13 +72,15 @@ def law_input(law: FittedLaw, constraints: Constraints) -> SolverInput:
     }
     table = CheckedTable(law.table, law.table, None, None, None)
     made = f"transfer table of a pilot, {100 * law.kept_asymmetry:.0f} % of its asymmetry kept"
+    if law.effects is not None:
+        made = "transfer table of a pilot, of tasks alone; pairs of tasks tell the orders apart"
     rule = Law(law.table, d, law.objective, np.zeros(len(law.table)), made)
     return SolverInput(table, constraints, law=rule, options=options)
 
 
 def plan_order(law: FittedLaw, similarity: Floats, rule: str, constraints: Constraints) -> tuple[Order, list[str]]:
     """The order of a plan by a rule, and a note where its search was cut short."""
-    if rule == AUTO and allowed_orders(constraints) is not None:
+    if rule == AUTO and (law.effects is not None or allowed_orders(constraints) is not None):
         return best_order(law, constraints), []
     inputs = _rule_input(law, similarity, rule, constraints)
     found = solve_input(inputs, "optimal" if rule == AUTO else rule, time_limit=SECONDS)

@@ -75,6 +75,16 @@ class PairEffects(NamedTuple):
             np.minimum(known, 1.0, out=known)
         return known
 
+    def path(self, order: Sequence[int], start: Floats, learned: Sequence[int] = ()) -> Floats:
+        """(n + 1, P) the same of one order, before its first task and after each one.
+
+        >>> effects = PairEffects(np.array([0.8, 0.5]), np.array([[0, 0.2], [0, 0]]), np.array([[1, 0.75], [1, 1]]))
+        >>> effects.path([0, 1], np.zeros(2)).round(2).tolist()
+        [[0.0, 0.0], [0.8, 0.0], [0.6, 0.7]]
+        """
+        prefixes = (np.array([order[:count]], dtype=np.int64) for count in range(len(order) + 1))
+        return np.concatenate([self.knowledge(prefix, start, learned) for prefix in prefixes])
+
     def worth(self, weights: Floats) -> Floats:
         """(P, P) what i before j is worth, to first order."""
         lost = (self.kept - 1) * self.alone[:, None]
