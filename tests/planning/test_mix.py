@@ -211,7 +211,8 @@ def test_heads_and_classes_are_named(torch):
     heads = TorchLearner(network, heads="task", **options)
     assert competing_outputs(own, heads) == "task"
     assert competing_outputs(own, learner()) == "class"
-    assert competing_outputs(lines(3), heads.with_strategy(None)) == "task"
+    assert competing_outputs(own, heads.with_strategy(None)) == "task"
+    assert competing_outputs(lines(3), heads) == "shared"  # equal labels are one head
     assert competing_outputs(lines(3), learner()) == "shared"
     found = plan(own, heads, pilot=40, seeds=2, draws=20)
     assert "all tasks at once, each with a head of its own, reach" in found.mix.summary()
