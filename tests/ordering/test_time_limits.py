@@ -331,7 +331,9 @@ def test_random_orders_are_two_at_least(monkeypatch):
 
 def test_a_comparison_without_time_says_what_it_leaves_out(monkeypatch):
     monkeypatch.setattr("taskorder.ordering.compare.COMPILED", 0)
+    monkeypatch.setattr(clocks, "STEPS_AT_ONCE", 1)
     comparison, _ = compare_input(given(12), 50, 1e-9)
+    assert "2 random orders instead of 50: no time was left for more" in comparison.notes
     assert [score.rule for score in comparison.scores] == ["optimal"]
     assert "greedy is left out: no time was left" in comparison.notes
     assert comparison.verdict
