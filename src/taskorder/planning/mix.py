@@ -1,7 +1,7 @@
 """Sequence or mix? What a sequence costs against learning all tasks at once, and how much of it a strategy buys back.
 
 Where all data can be kept, mixing is what a sequence has to be held against. On the pilot sample, each learned with the
-same seeds and tested on examples that nobody has learned:
+same seeds and tested on examples that nobody has learned, where a task has enough of them:
 
     mixed       a plain learner on all tasks at once, in as many passes over the examples
     sequence    the learner as it is, in the order of the plan
@@ -243,5 +243,8 @@ def compared_with_mix(
         return Compared(note=f"{NOT_COMPARED}: the learner failed ({text}); {fix}")
     runs = which.fits(len(sample)) // len(sample) * len(seeds)
     cost = runs * sum(len(task.targets) for task in sample) / sum(len(task.targets) for task in tasks)
-    used = counted(len(seeds), "seed")
-    return Compared(found, f"compared with all tasks mixed on {used}, {cost:.2g} times the cost of one run", cost)
+    note = f"compared with all tasks mixed on {counted(len(seeds), 'seed')}, {cost:.2g} times the cost of one run"
+    small = sum(task.eval_inputs is None for task in sample)
+    if small:
+        note += f"; {counted(small, 'task')} too small to be tested on other examples than are learned"
+    return Compared(found, note, cost)
