@@ -275,6 +275,14 @@ def test_a_beam_from_the_front_ends_while_it_is_tuned(monkeypatch):
     assert not renewed
 
 
+def test_independent_parts_without_time_count_as_cut_short():
+    apart = scipy.linalg.block_diag(correlation(20, 1), correlation(20, 2))
+    clock = over()
+    proof = optimum.minimize(solver_input(apart, retention=1).problem(), seed=0, clock=clock)
+    assert not proof.complete
+    assert clock.cut
+
+
 def test_blocks_end_with_the_clock():
     problem, seen = given(20).problem(), []
     order = improve_blocks(problem, np.arange(20), [0, 10, 20], lambda block: seen.append(block), over())

@@ -63,7 +63,7 @@ def _minimize_apart(parts: list[Problem], seed: int, clock: Clock) -> list[Proof
             cut.append(number)
     clock.cut = False  # what was cut short goes on
     for number_done, number in enumerate(cut):
-        if clock.left > 0:
+        if not clock.over():
             known = proofs[number]
             longer = _minimize_part(parts[number], seed, clock.share(1 / (len(cut) - number_done)), clock.limit)
             best = min(longer, known, key=lambda proof: proof.error)
