@@ -96,9 +96,9 @@ def not_converged(table: TransferLosses) -> Caution | None:
 
 def pairs_alike(in_pairs: PairOrders | None) -> Caution | None:
     """Which of two tasks came first made less of a difference than predicted."""
-    if in_pairs is None or in_pairs.share >= CONFIRMED_LEAST or in_pairs.predicted < DIFFERENCE_LEAST:
+    if in_pairs is None or in_pairs.otherwise:
         return None
-    if in_pairs.otherwise:
+    if in_pairs.share >= CONFIRMED_LEAST or in_pairs.predicted < DIFFERENCE_LEAST:
         return None
     return Caution(
         "pairs alike",
