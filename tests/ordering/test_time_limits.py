@@ -283,6 +283,17 @@ def test_independent_parts_without_time_count_as_cut_short():
     assert clock.cut
 
 
+def test_independent_parts_that_are_finished_in_time_were_not_cut_short(monkeypatch):
+    """Nor was what asked for them, with a share of its time: in the first try a part may have too little."""
+    apart = scipy.linalg.block_diag(correlation(12, 1), correlation(12, 2))
+    problem = solver_input(apart, retention=1).problem()
+    monkeypatch.setattr(optimum, "FIRST_SHARE", 0.0)
+    clock = Clock(60.0)
+    proof = optimum.minimize(problem, seed=0, clock=clock.share(0.9))
+    assert proof.complete
+    assert not clock.cut
+
+
 def test_blocks_end_with_the_clock():
     problem, seen = given(20).problem(), []
     order = improve_blocks(problem, np.arange(20), [0, 10, 20], lambda block: seen.append(block), over())
