@@ -188,6 +188,7 @@ def test_a_plan_shows_it_everywhere(tmp_path):
     flat = made.to_dict(flat=True)
     assert (flat["mix/cost"], flat["mix/verdict"]) == (made.mix.cost, made.mix.verdict)
     assert "Sequence or mix: at the size of the pilot" in made._repr_html_()
+    assert "- **Sequence or mix:** at the size of the pilot" in made.to_markdown()
     page = made.report(tmp_path / "page.html").read_text()
     assert "Sequence or mix: at the size of the pilot" in page
 
