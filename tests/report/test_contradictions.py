@@ -7,7 +7,7 @@ import pytest
 
 from taskorder import Task, run_pilot, solve
 from taskorder.learners import CallableLearner
-from taskorder.records import Alternative, Confidence, Prediction
+from taskorder.records import Alternative, Confidence, Prediction, SequenceOrMix
 from taskorder.report.contradictions import without_contradictions
 from taskorder.report.plan_numbers import plan_numbers
 from taskorder.report.plan_page import plan_page
@@ -103,6 +103,25 @@ def test_what_a_pilot_cannot_have_said_is_left_out(make_correlation, field, fiel
         change(plan, **{field: dataclasses.replace(getattr(plan, field), **fields)})
     )
     assert getattr(mended, field) is None
+    assert len(problems) == 1
+    assert said in problems[0]
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"cost": 0.5}, "a sequence costs 0.5, where 0.85 and 0.8 were reached"),
+        ({"back": 0.5}, "its strategy buys back another share"),
+        ({"plain": None}, "its strategy buys back another share"),
+    ],
+)
+def test_what_a_sequence_costs_is_a_difference(make_correlation, fields, said):
+    plan = solve(make_correlation(5, 0))
+    mix = SequenceOrMix("accuracy", "shared", "replay", 0.85, 0.8, 0.05, 0.02, 0.08, 0.6, 0.2, 0.16, 0.24)
+    for true in (mix, dataclasses.replace(mix, plain=None, back=None)):
+        assert without_contradictions(change(plan, mix=true)) == (change(plan, mix=true), ())
+    mended, problems = without_contradictions(change(plan, mix=dataclasses.replace(mix, **fields)))
+    assert mended.mix is None
     assert len(problems) == 1
     assert said in problems[0]
 
