@@ -124,6 +124,21 @@ def test_many_tasks_are_searched_and_constraints_hold():
     assert law.rate(np.array([order]))[0] > law.rate(others).max()
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_groups_are_moved_as_wholes(seed):
+    groups = [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
+    every = [[*itertools.chain(*parts)] for wholes in itertools.permutations(groups)
+             for parts in itertools.product(*map(itertools.permutations, wholes))]  # fmt: skip
+    known = effects(9, seed)
+    law = FittedLaw(np.diag(known.alone), np.full(9, 0.9), np.zeros(9), np.full(9, 1 / 9), {}, 1.0, effects=known)
+    constraints = Constraints.of(9, groups=groups)
+    order = best_order(law, constraints)
+    assert constraints.allows(order)
+    worth = known.worth(law.weights)
+    sums = [sum(worth[pair] for pair in itertools.combinations(each, 2)) for each in (order, *every)]
+    assert sums[0] == pytest.approx(max(sums))
+
+
 def test_a_plan_finds_the_order_that_pairs_show():
     kept = np.where(np.triu(np.ones((5, 5)), 1) > 0, 0.5, 1.0)  # each task takes from those before it in the list
     made = plan(tasks(5), Heads([0.8] * 5, np.zeros((5, 5)), kept), pilot=EXAMPLES, draws=60)

@@ -15,7 +15,7 @@ from taskorder.ordering.sampling import random_orders
 from taskorder.ordering.solve import CUT_SHORT, RULES_WITHOUT_WEIGHTS, solve_input
 from taskorder.ordering.solver_input import CheckedTable, Law, SolverInput, checked_table
 from taskorder.planning.fitted_law import FittedLaw
-from taskorder.planning.pair_effects import pairwise_better
+from taskorder.planning.pair_effects import grouped_better
 from taskorder.tables.loss_ratios import clip_similarity
 
 Order = tuple[int, ...]
@@ -102,7 +102,7 @@ def best_order(law: FittedLaw, constraints: Constraints, found: Order | None = N
     orders = allowed_orders(constraints)
     if orders is None and law.effects is not None:
         begun = solve_input(law_input(law, constraints), "row-sums", time_limit=None).order
-        return pairwise_better(begun, law.effects.worth(law.weights), constraints.allows)
+        return grouped_better(begun, law.effects.worth(law.weights), constraints.allows, constraints.groups)
     if orders is None:
         found = _quick_order(law, "optimal", constraints) if found is None else found
         # the solver does not know what pairs add: as it says, or with one of them moved to the end

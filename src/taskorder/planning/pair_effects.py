@@ -120,3 +120,24 @@ def pairwise_better(order: Sequence[int], worth: Floats, allows: Callable[[Prefi
                 now = list(moved)
                 break
     return tuple(now)
+
+
+def grouped_better(
+    order: Sequence[int], worth: Floats, allows: Callable[[Prefix], bool], groups: Sequence[Sequence[int]]
+) -> Prefix:
+    """The same with tasks that stay together: groups are moved as wholes, and then the tasks inside them.
+
+    >>> worth = np.array([[0.0, 0, 0, 0], [0, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0]])
+    >>> together = lambda order: abs(order.index(0) - order.index(1)) == abs(order.index(2) - order.index(3)) == 1
+    >>> pairwise_better((0, 1, 2, 3), worth, together), grouped_better((0, 1, 2, 3), worth, together, [(0, 1), (2, 3)])
+    ((0, 1, 3, 2), (3, 2, 0, 1))
+    """
+    group_of = {task: -1 - number for number, group in enumerate(groups) for task in group}
+    pieces = [tuple(piece) for _, piece in itertools.groupby(order, lambda task: group_of.get(task, task))]
+    between = np.array([[worth[np.ix_(one, other)].sum() for other in pieces] for one in pieces])
+
+    def joined(places: Sequence[int]) -> Prefix:
+        return tuple(itertools.chain.from_iterable(pieces[place] for place in places))
+
+    wholes = pairwise_better(range(len(pieces)), between, lambda places: allows(joined(places)))
+    return pairwise_better(joined(wholes), worth, allows)
