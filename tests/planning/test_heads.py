@@ -12,7 +12,7 @@ from taskorder import plan, run_pilot
 from taskorder.constraints import Constraints
 from taskorder.learners import Replay, SklearnLearner
 from taskorder.ordering.solve import solve_input
-from taskorder.planning import choice
+from taskorder.planning import choice, pair_effects
 from taskorder.planning.choice import allowed_orders, best_order
 from taskorder.planning.fitted_law import FittedLaw, Pilot, fitted_law
 from taskorder.planning.measurements import Measurements
@@ -122,6 +122,18 @@ def test_many_tasks_are_searched_and_constraints_hold():
     rng = np.random.default_rng(0)
     others = np.array([rng.permutation(20) for _ in range(300)])
     assert law.rate(np.array([order]))[0] > law.rate(others).max()
+
+
+def test_a_search_ends_when_nothing_helps(monkeypatch):
+    looks = []
+    real = pair_effects._best_place
+    monkeypatch.setattr(pair_effects, "_best_place", lambda *given: looks.append(1) or real(*given))
+    worth = effects(12).worth(np.full(12, 1 / 12))
+    best = pairwise_better(range(12), worth, lambda order: True)
+    assert len(looks) < 12 * pair_effects.MOST_SWEEPS / 2
+    looks.clear()
+    assert pairwise_better(best, worth, lambda order: True) == best
+    assert len(looks) == 12
 
 
 @pytest.mark.parametrize("seed", range(4))

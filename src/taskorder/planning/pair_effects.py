@@ -107,19 +107,28 @@ def pairwise_better(order: Sequence[int], worth: Floats, allows: Callable[[Prefi
     (1, 2, 0)
     """
     now = list(order)
-    for _, task in itertools.product(range(MOST_SWEEPS), tuple(order)):
-        here = now.index(task)
-        rest = now[:here] + now[here + 1 :]
-        # what the task is worth at each place among the others
-        ahead = np.concatenate([[0.0], np.cumsum(worth[rest, task] - worth[task, rest])])
-        for place in np.argsort(-ahead, kind="stable").tolist():
-            if ahead[place] <= ahead[here] + 1e-12:
-                break
-            moved = (*rest[:place], task, *rest[place:])
-            if allows(moved):
-                now = list(moved)
-                break
+    for _ in range(MOST_SWEEPS):
+        before = tuple(now)
+        for task in order:
+            now = _best_place(now, task, worth, allows)
+        if tuple(now) == before:
+            break
     return tuple(now)
+
+
+def _best_place(order: list[int], task: int, worth: Floats, allows: Callable[[Prefix], bool]) -> list[int]:
+    """The order with a task at the place where it adds most of those that are allowed."""
+    here = order.index(task)
+    rest = order[:here] + order[here + 1 :]
+    # what the task is worth at each place among the others
+    ahead = np.concatenate([[0.0], np.cumsum(worth[rest, task] - worth[task, rest])])
+    for place in np.argsort(-ahead, kind="stable").tolist():
+        if ahead[place] <= ahead[here] + 1e-12:
+            break
+        moved = (*rest[:place], task, *rest[place:])
+        if allows(moved):
+            return list(moved)
+    return order
 
 
 def grouped_better(
