@@ -1,5 +1,6 @@
 """Accuracies that are equal are equal, whatever their sums are rounded to: rounding is neither order nor noise."""
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from taskorder.audit.audit import audit_results
 from taskorder.audit.comparisons import pair_test
 from taskorder.audit.methods import audit_methods
+from taskorder.report.checked_audit import checked_audit
 
 from .drawn_results import results
 
@@ -30,6 +32,16 @@ def test_runs_that_are_all_alike_say_nothing_of_the_order(shape, accuracies, com
     assert [score.order for score in audit.orders] == [str(order) for order in range(shape[0])]
     assert audit.regret.share_below == 0.5
     assert (audit.pairs[0].difference, audit.pairs[0].p) == (0, 1)
+
+
+def test_a_report_takes_equal_orders_as_they_are_listed():
+    same = shuffled([0.1, 0.2, 0.3, 0.7, 0.9, 0.6], (5, 3), np.random.default_rng(0))
+    audit = audit_results(results(same))
+    means = [score.mean for score in audit.orders]
+    assert means != sorted(means, reverse=True)  # else this would test nothing
+    assert checked_audit(audit) == (audit, ())
+    swapped = dataclasses.replace(audit, orders=(dataclasses.replace(audit.orders[0], mean=0.0), *audit.orders[1:]))
+    assert "The audit does not list its best orders first." in checked_audit(swapped)[1]
 
 
 def test_a_task_whose_mean_is_the_same_in_every_order_has_no_disparity():

@@ -378,3 +378,16 @@ def test_a_table_of_similarities_is_for_solve(here, capsys, first):
     assert told.count("\n") == 1
     assert told.endswith("with: taskorder solve table.csv\n")
     assert not (here / "plan").exists()
+
+
+def test_next_to_nothing_is_no_negative_zero():
+    from taskorder import Task, run_pilot
+    from taskorder.cli.output import page
+    from taskorder.cli.plan import pilot_table
+    from taskorder.learners import CallableLearner
+
+    learner = CallableLearner(lambda learned, test, seed: 0.5 if test in learned else 1.001, chance=1.0)
+    result = run_pilot([Task("a"), Task("b")], learner, seeds=1, draws=0)
+    shown = page(lambda width: (pilot_table(result, width), []))
+    assert " 0 %" in shown
+    assert "-0 %" not in shown

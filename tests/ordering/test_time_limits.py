@@ -275,6 +275,25 @@ def test_a_beam_from_the_front_ends_while_it_is_tuned(monkeypatch):
     assert not renewed
 
 
+def test_independent_parts_without_time_count_as_cut_short():
+    apart = scipy.linalg.block_diag(correlation(20, 1), correlation(20, 2))
+    clock = over()
+    proof = optimum.minimize(solver_input(apart, retention=1).problem(), seed=0, clock=clock)
+    assert not proof.complete
+    assert clock.cut
+
+
+def test_independent_parts_that_are_finished_in_time_were_not_cut_short(monkeypatch):
+    """Nor was what asked for them, with a share of its time: in the first try a part may have too little."""
+    apart = scipy.linalg.block_diag(correlation(12, 1), correlation(12, 2))
+    problem = solver_input(apart, retention=1).problem()
+    monkeypatch.setattr(optimum, "FIRST_SHARE", 0.0)
+    clock = Clock(60.0)
+    proof = optimum.minimize(problem, seed=0, clock=clock.share(0.9))
+    assert proof.complete
+    assert not clock.cut
+
+
 def test_blocks_end_with_the_clock():
     problem, seen = given(20).problem(), []
     order = improve_blocks(problem, np.arange(20), [0, 10, 20], lambda block: seen.append(block), over())
@@ -331,7 +350,9 @@ def test_random_orders_are_two_at_least(monkeypatch):
 
 def test_a_comparison_without_time_says_what_it_leaves_out(monkeypatch):
     monkeypatch.setattr("taskorder.ordering.compare.COMPILED", 0)
+    monkeypatch.setattr(clocks, "STEPS_AT_ONCE", 1)
     comparison, _ = compare_input(given(12), 50, 1e-9)
+    assert "2 random orders instead of 50: no time was left for more" in comparison.notes
     assert [score.rule for score in comparison.scores] == ["optimal"]
     assert "greedy is left out: no time was left" in comparison.notes
     assert comparison.verdict

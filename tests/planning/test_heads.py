@@ -11,12 +11,17 @@ from sklearn.linear_model import SGDClassifier
 from taskorder import plan, run_pilot
 from taskorder.constraints import Constraints
 from taskorder.learners import Replay, SklearnLearner
+from taskorder.ordering.solve import solve_input
+from taskorder.planning import choice, pair_effects
 from taskorder.planning.choice import allowed_orders, best_order
 from taskorder.planning.fitted_law import FittedLaw, Pilot, fitted_law
 from taskorder.planning.measurements import Measurements
 from taskorder.planning.pair_effects import PairEffects, pairwise_better
 from taskorder.planning.retention import retention_from_pairs
 from taskorder.planning.warnings import all_kept
+from taskorder.records import Plan
+from taskorder.report.plan_numbers import plan_numbers
+from taskorder.report.plan_page import plan_page
 from taskorder.task import Task, align
 
 EXAMPLES = 60
@@ -119,6 +124,33 @@ def test_many_tasks_are_searched_and_constraints_hold():
     assert law.rate(np.array([order]))[0] > law.rate(others).max()
 
 
+def test_a_search_ends_when_nothing_helps(monkeypatch):
+    looks = []
+    real = pair_effects._best_place
+    monkeypatch.setattr(pair_effects, "_best_place", lambda *given: looks.append(1) or real(*given))
+    worth = effects(12).worth(np.full(12, 1 / 12))
+    best = pairwise_better(range(12), worth, lambda order: True)
+    assert len(looks) < 12 * pair_effects.MOST_SWEEPS / 2
+    looks.clear()
+    assert pairwise_better(best, worth, lambda order: True) == best
+    assert len(looks) == 12
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_groups_are_moved_as_wholes(seed):
+    groups = [[0, 1, 2], [3, 4, 5], [6, 7, 8]]
+    every = [[*itertools.chain(*parts)] for wholes in itertools.permutations(groups)
+             for parts in itertools.product(*map(itertools.permutations, wholes))]  # fmt: skip
+    known = effects(9, seed)
+    law = FittedLaw(np.diag(known.alone), np.full(9, 0.9), np.zeros(9), np.full(9, 1 / 9), {}, 1.0, effects=known)
+    constraints = Constraints.of(9, groups=groups)
+    order = best_order(law, constraints)
+    assert constraints.allows(order)
+    worth = known.worth(law.weights)
+    sums = [sum(worth[pair] for pair in itertools.combinations(each, 2)) for each in (order, *every)]
+    assert sums[0] == pytest.approx(max(sums))
+
+
 def test_a_plan_finds_the_order_that_pairs_show():
     kept = np.where(np.triu(np.ones((5, 5)), 1) > 0, 0.5, 1.0)  # each task takes from those before it in the list
     made = plan(tasks(5), Heads([0.8] * 5, np.zeros((5, 5)), kept), pilot=EXAMPLES, draws=60)
@@ -127,6 +159,38 @@ def test_a_plan_finds_the_order_that_pairs_show():
     assert made.prediction.mean == pytest.approx(0.84, abs=0.06)
     assert made.objective == "score"
     assert not {"negative similarity", "uniform similarity", "different classes"} & {w.kind for w in made.warnings}
+
+
+def test_all_numbers_of_a_plan_and_its_report_go_by_pairs():
+    known = effects(seed=2, size=0.3)
+    weights = [1, 2, 1, 1]
+    options = {"pilot": EXAMPLES, "seeds": 1, "draws": 0, "mix": False, "learned": ["t3"], "weights": weights}
+    found = run_pilot(tasks(), Heads(*known), **options)
+    made = found.plan
+    accuracy = (1 + np.array(made.knowledge)) / 2
+    np.testing.assert_allclose(accuracy, made.prediction.tasks)
+    assert (1 + made.score) / 2 == pytest.approx(made.prediction.mean)
+    assert made.error == pytest.approx((1 - np.array(made.knowledge)) ** 2 @ weights)
+    np.testing.assert_allclose([row[3] for row in made.knowledge_path[:1]], known.alone[3], atol=0.2)
+    assert np.allclose(found.table, np.diag(np.diag(found.table)))  # by which all orders end nearly alike
+    numbers = plan_numbers(Plan.from_json(made.to_json()), found.table, names=("t0", "t1", "t2", "cats"))
+    assert (numbers.plan.score, numbers.around) == (made.score, None)
+    assert numbers.disagreements == ("The plan calls a task t3 that its table calls cats.",)
+    said = " ".join(str(section.words) for section in plan_page(numbers, "title", "plan.json").sections)
+    assert "Pairs of tasks predict a mean accuracy" in said
+    assert "law" not in said
+
+
+def test_no_time_is_lost_on_a_search_that_says_nothing(monkeypatch):
+    def solved(inputs, rule, **options):
+        assert rule == "row-sums"
+        return solve_input(inputs, rule, **options)
+
+    monkeypatch.setattr(choice, "solve_input", solved)
+    many = effects(12, seed=1)
+    law = FittedLaw(np.diag(many.alone), np.full(12, 0.9), np.zeros(12), np.full(12, 1 / 12), {}, 1.0, effects=many)
+    order, notes = choice.plan_order(law, np.eye(12), choice.AUTO, Constraints.of(12))
+    assert (order, notes) == (best_order(law, Constraints.of(12)), [])
 
 
 @pytest.mark.parametrize("alone", [0.8, 0.95])

@@ -11,6 +11,7 @@ from taskorder.planning.measurements import Measurements
 from taskorder.planning.pair_orders import pair_orders, share_at_most
 from taskorder.planning.plan import plan
 from taskorder.planning.warnings import pairs_alike
+from taskorder.theory.law import final_knowledge
 
 from .pupils import names, random_table, retaining
 
@@ -78,6 +79,24 @@ def test_what_a_pilot_shows_of_its_first_steps_is_not_said_of_the_whole_run():
         order = best_order(fitted_law(pilot), constraints)
         verdicts.append(confidence(pilot, lambda law, part, order=order: order, order, constraints, draws=4).verdict)
     assert verdicts == [NOISY, FINE]
+
+
+def test_a_learner_that_keeps_what_it_learned_first_is_not_told_that_any_order_is_fine():
+    """As the law says, but with the first task in place of the last one."""
+    table = random_table(5)
+    place = {task.name: k for k, task in enumerate(names())}
+
+    def answer(learned, test, seed):
+        known = final_knowledge(table, [place[name] for name in learned[::-1]], np.full(5, 0.1))[place[test]]
+        noise = np.random.default_rng([seed, *map(ord, "".join(learned) + test)]).normal()
+        return {"loss": max(0.0, 1 - known + 0.005 * noise), "chance": 1.0}
+
+    found = plan(names(), CallableLearner(answer, name="first"), seeds=4, draws=30)
+    assert found.confidence.verdict == NOISY
+    assert found.confidence.gain == pytest.approx(0, abs=0.005)
+    (caution,) = [caution for caution in found.warnings if caution.kind.startswith("pairs")]
+    assert caution.kind == "pairs otherwise"
+    assert "15 points of knowledge apart in their two orders, but not as the law says" in caution.text
 
 
 def test_noise_refutes_nothing():

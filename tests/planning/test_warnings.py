@@ -39,6 +39,7 @@ TRIGGERS = {
     "small pilot": lambda: (tasks(counts=(30, 29, 30)), table()),
     "not converged": lambda: (tasks(), table(own=0.7)),
     "pairs alike": lambda: (tasks(), table(), "", (), False, None, PairOrders(0.2, 0.013, 0.001, 10)),
+    "pairs otherwise": lambda: (tasks(), table(), "", (), False, None, PairOrders(0.2, 0.013, 0.1, 10)),
     "replay of the pilot": lambda: (tasks(), table(), "", tasks((500, 500, 500)), False, Replay(20)),
     "negative similarity": lambda: (tasks(), table([[1, 0.6, -0.2], [0.6, 1, 0.3], [-0.2, 0.3, 1]])),
     "uniform similarity": lambda: (tasks(), table(0.5 + 0.5 * np.eye(3))),
@@ -73,6 +74,8 @@ def test_a_verdict_that_order_matters_is_not_contradicted():
         ("different loss scales", lambda: (tasks(), table(scale=(1, 1, 2)))),
         ("pairs alike", lambda: (tasks(), table(), "", (), False, None, PairOrders(0.6, 0.013, 0.001, 10))),
         ("pairs alike", lambda: (tasks(), table(), "", (), False, None, PairOrders(0.0, 0.001, 0.0, 10))),
+        ("pairs otherwise", lambda: (tasks(), table(), "", (), False, None, PairOrders(0.6, 0.013, 0.1, 10))),
+        ("pairs otherwise", lambda: (tasks(), table(), "", (), False, None, PairOrders(0.0, 0.001, 0.002, 10))),
     ],
 )
 def test_what_stays_below_the_limit_is_no_warning(kind, arguments):

@@ -46,6 +46,8 @@ def test_a_plan_of_a_pilot_says_its_confidence_intervals_and_warnings():
     assert "- **Confidence:** 91 % likely to beat a random order; expected gain 6.1 points of accuracy" in text
     assert "; pilot: 30 of 200 examples" in text
     assert "- **Warning:** cats\\|dogs look alike" in text
+    unsure = dataclasses.replace(plan, confidence=None).to_markdown()  # of a pilot without resamples, or of one order
+    assert "- **Confidence:** unknown: it was not measured" in unsure
 
 
 def test_visits_and_tasks_learned_before_have_rows():

@@ -5,8 +5,9 @@ import dataclasses
 import numpy as np
 import pytest
 
-from taskorder import solve
-from taskorder.records import Alternative, Confidence, Prediction
+from taskorder import Task, run_pilot, solve
+from taskorder.learners import CallableLearner
+from taskorder.records import Alternative, Confidence, Prediction, SequenceOrMix
 from taskorder.report.contradictions import without_contradictions
 from taskorder.report.plan_numbers import plan_numbers
 from taskorder.report.plan_page import plan_page
@@ -106,6 +107,25 @@ def test_what_a_pilot_cannot_have_said_is_left_out(make_correlation, field, fiel
     assert said in problems[0]
 
 
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"cost": 0.5}, "a sequence costs 0.5, where 0.85 and 0.8 were reached"),
+        ({"back": 0.5}, "its strategy buys back another share"),
+        ({"plain": None}, "its strategy buys back another share"),
+    ],
+)
+def test_what_a_sequence_costs_is_a_difference(make_correlation, fields, said):
+    plan = solve(make_correlation(5, 0))
+    mix = SequenceOrMix("accuracy", "shared", "replay", 0.85, 0.8, 0.05, 0.02, 0.08, 0.6, 0.2, 0.16, 0.24)
+    for true in (mix, dataclasses.replace(mix, plain=None, back=None)):
+        assert without_contradictions(change(plan, mix=true)) == (change(plan, mix=true), ())
+    mended, problems = without_contradictions(change(plan, mix=dataclasses.replace(mix, **fields)))
+    assert mended.mix is None
+    assert len(problems) == 1
+    assert said in problems[0]
+
+
 def test_a_regret_needs_tasks_that_were_learned(make_correlation):
     plan = solve(make_correlation(5, 0))
     mended, problems = without_contradictions(change(plan, regret=0.5))
@@ -152,6 +172,24 @@ def test_a_table_refutes_rules_repairs_notes_and_names(make_correlation):
     assert plan_numbers(law, C, names=law.names).disagreements == ()
     told = plan_numbers(law, C, names=("A", "B", "cats", "D", "E", "F")).disagreements
     assert told == ("The plan calls a task C that its table calls cats.",)
+
+
+@pytest.mark.parametrize("rule", ["periphery-to-core", "core-to-periphery"])
+def test_in_a_pilot_a_rule_reads_the_similarity_that_was_measured(rule):
+    losses = np.random.default_rng(0).uniform(0.3, 1.6, size=(5, 5))
+    np.fill_diagonal(losses, 0.1)
+
+    def loss(learned, test, seed):
+        known = 1.0
+        for task in map(int, learned):
+            known = 0.3 * known + 0.7 * losses[task, int(test)]
+        return known
+
+    found = run_pilot([Task(str(k)) for k in range(5)], CallableLearner(loss, chance=1.0), rule=rule, seeds=1, draws=0)
+    numbers = plan_numbers(found.plan, found.table)
+    (score,) = (score for score in numbers.around.comparison.scores if score.rule == rule)
+    assert score.value != pytest.approx(found.plan.value)  # else this would test nothing
+    assert (numbers.plan.rule, numbers.disagreements) == (rule, ())
 
 
 @pytest.mark.parametrize("retention", [0.2, 1])

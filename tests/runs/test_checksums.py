@@ -1,6 +1,7 @@
 """Rows that are not what was written: each is refused by name, and repair drops nothing else."""
 
 import itertools
+import json
 import shutil
 import sqlite3
 from pathlib import Path
@@ -12,7 +13,7 @@ from taskorder.runs.checksums import CHECKED, add_functions, checksum_in_sql
 from taskorder.runs.repair import repair
 from taskorder.runs.specs import RunSpec
 from taskorder.runs.store import Store
-from taskorder.runs.store_file import VERSION, DamagedStore, StoreError
+from taskorder.runs.store_file import UPGRADES, VERSION, DamagedStore, StoreError
 
 SPECS = [RunSpec("neural.orders.2", {"set": number, "seed": 0}) for number in range(6)]
 OLD = Path(__file__).with_name("store_of_version_2.db")
@@ -194,6 +195,39 @@ def test_repair_of_a_file_whose_structure_is_damaged(path, capsys):
     path.write_bytes(damaged)
     assert main(["repair", str(path)]) == 2
     assert "must not have been repaired before" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("version", [1, 2])
+def test_repair_of_an_older_store_whose_structure_is_damaged(tmp_path, version):
+    """Its rows have no checksums: those that can be read are taken as they are."""
+    specs, path = [RunSpec("square.1", {"x": x}) for x in range(90)], tmp_path / "s"
+    later = ("", "cpu", "2026") if version == 2 else ()
+    with sqlite3.connect(path) as db:
+        for statement in itertools.chain(*UPGRADES[:version]):
+            db.execute(statement)
+        for x, spec in enumerate(specs):
+            row = spec.digest, spec.kind, json.dumps(spec.params), json.dumps({"y": [x] * 200}), 1.0, "0.1.0", *later
+            db.execute(f"insert into results values ({', '.join('?' * len(row))})", row)
+        if version == 2:
+            db.execute("pragma user_version = 2")
+            digests = json.dumps([spec.digest for spec in specs])
+            db.execute("insert into requests values ('ninety', '{}', ?)", (digests,))
+    db.close()
+    whole = path.read_bytes()
+    pages = [whole[start : start + 4096] for start in range(0, len(whole), 4096)]
+    leaf = next(number for number, page in enumerate(pages) if page[0] == 10 and b"square.1" in page)
+    lost = int.from_bytes(pages[leaf][3:5], "big")
+    path.write_bytes(b"".join(b"\xa5" * 4096 if number == leaf else page for number, page in enumerate(pages)))
+    kept, dropped, damaged = repair(path)
+    assert 90 - lost - 1 <= kept <= 90 - lost
+    assert (dropped, damaged) == ((), Path(f"{path}.damaged"))
+    with Store(path, create=False) as store:
+        done = [spec for spec in specs if spec not in store.missing(specs)]
+        assert store.get(done) == [{"y": [spec.params["x"]] * 200} for spec in done]
+        assert {(entry.seconds, entry.version, entry.inputs) for entry in store.entries()} == {(1.0, "0.1.0", "")}
+        assert {entry.device for entry in store.entries()} == {"cpu" if version == 2 else ""}
+        requests = [(request.name, len(list(store.digests(request)))) for request in store.requests()]
+        assert requests == ([("ninety", 90)] if version == 2 else [])
 
 
 def test_what_is_no_store_is_not_repaired(tmp_path, capsys):

@@ -264,8 +264,8 @@ def pilot_table(result: PilotResult, width: int | None) -> Table:
     others = (known.sum(axis=1) - np.diagonal(known)) / max(P - 1, 1)
     low, high = prediction.tasks_low or prediction.tasks, prediction.tasks_high or prediction.tasks
     rows = [
-        (str(step), plan.names[task], str(len(result.sample[task].targets)), f"{100 * known[task, task]:.0f} %",
-         f"{100 * others[task]:.0f} %",
+        (str(step), plan.names[task], str(len(result.sample[task].targets)), f"{100 * known[task, task]:z.0f} %",
+         f"{100 * others[task]:z.0f} %",
          f"{100 * prediction.tasks[task]:.0f} % [{100 * low[task]:.0f}, {100 * high[task]:.0f}]")
         for step, task in enumerate(plan.order, start=1)
     ]  # fmt: skip

@@ -86,6 +86,17 @@ class Clock:
         return enough
 
     @contextmanager
+    def first_try(self) -> Iterator[None]:
+        """What is cut short inside the block goes on later, and does not count as cut short yet."""
+        clocks: list[Clock] = [self]
+        while isinstance(clocks[-1], _Share):
+            clocks.append(clocks[-1]._whole)
+        before = [clock.cut for clock in clocks]
+        yield
+        for clock, cut in zip(clocks, before, strict=True):
+            clock.cut = cut
+
+    @contextmanager
     def alarm(self) -> Iterator[Bools]:
         """A flag that is raised when the time is over, for compiled kernels, which cannot ask what time it is."""
         late, done = np.array([self.left <= 0]), threading.Event()

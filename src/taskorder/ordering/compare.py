@@ -154,14 +154,16 @@ def compare_input(
     sign = -1.0 if inputs.objective == "score" else 1.0
     clock = Clock(checks.seconds_limit(time_limit), watch, unit=sign * inputs.unit)
     problem = inputs.any_problem()
-    paths, exact = random_paths(problem, num_random, inputs.seed, clock.share(RANDOM_SHARE, quiet=True))
+    sampling = clock.share(RANDOM_SHARE, quiet=True)
+    paths, exact = random_paths(problem, num_random, inputs.seed, sampling)
     values = paths[:, -1]
     long = isinstance(problem, Problem) and problem.r.size * problem.size > COMPILED  # to price one order
     notes = [*inputs.table.notes]
     if not exact and not is_uniform(problem.precedes, problem.together):
         notes.append(UNEVEN)
     if not exact and len(values) < num_random:
-        notes.append(f"{len(values)} random orders instead of {num_random}: each takes O(P^2) steps")
+        why = "no time was left for more" if sampling.cut else "each takes O(P^2) steps"
+        notes.append(f"{len(values)} random orders instead of {num_random}: {why}")
     scores: list[RuleScore] = []
     for rule, choose in RULES.items():
         if rule == "random":

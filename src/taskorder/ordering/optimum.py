@@ -56,14 +56,14 @@ def _minimize_apart(parts: list[Problem], seed: int, clock: Clock) -> list[Proof
     """The best order of each part. No part may take the time of the others: first each has a little, which is enough
     for most, and then those that were cut short share what is left."""
     proofs, cut = [], []
-    for number, part in enumerate(parts):
-        own = clock.share(FIRST_SHARE / len(parts))
-        proofs.append(_minimize_part(part, seed, own, clock.limit))
-        if own.cut and not proofs[-1].complete:
-            cut.append(number)
-    clock.cut = False  # what was cut short goes on
+    with clock.first_try():
+        for number, part in enumerate(parts):
+            own = clock.share(FIRST_SHARE / len(parts))
+            proofs.append(_minimize_part(part, seed, own, clock.limit))
+            if own.cut and not proofs[-1].complete:
+                cut.append(number)
     for number_done, number in enumerate(cut):
-        if clock.left > 0:
+        if not clock.over():
             known = proofs[number]
             longer = _minimize_part(parts[number], seed, clock.share(1 / (len(cut) - number_done)), clock.limit)
             best = min(longer, known, key=lambda proof: proof.error)
@@ -79,7 +79,7 @@ def own_part(problem: Problem, tasks: Ints, clock: Clock) -> Problem:
     proof does without where there is no time for it.
     """
     part = problem.part(tasks)
-    if len(tasks) > MAX_EXACT and not clock.room(LEAST_SQUARES_SECONDS * len(tasks) ** 3):
+    if len(tasks) > MAX_EXACT and clock.left <= LEAST_SQUARES_SECONDS * len(tasks) ** 3:
         return part
     most = np.linalg.lstsq(part.G, part.h.T, rcond=None)[0]
     return replace(part, e=float((part.h.T * most).sum()))

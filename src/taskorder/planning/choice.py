@@ -15,7 +15,7 @@ from taskorder.ordering.sampling import random_orders
 from taskorder.ordering.solve import CUT_SHORT, RULES_WITHOUT_WEIGHTS, solve_input
 from taskorder.ordering.solver_input import CheckedTable, Law, SolverInput, checked_table
 from taskorder.planning.fitted_law import FittedLaw
-from taskorder.planning.pair_effects import pairwise_better
+from taskorder.planning.pair_effects import grouped_better
 from taskorder.tables.loss_ratios import clip_similarity
 
 Order = tuple[int, ...]
@@ -72,13 +72,15 @@ def law_input(law: FittedLaw, constraints: Constraints) -> SolverInput:
     }
     table = CheckedTable(law.table, law.table, None, None, None)
     made = f"transfer table of a pilot, {100 * law.kept_asymmetry:.0f} % of its asymmetry kept"
+    if law.effects is not None:
+        made = "transfer table of a pilot, of tasks alone; pairs of tasks tell the orders apart"
     rule = Law(law.table, d, law.objective, np.zeros(len(law.table)), made)
     return SolverInput(table, constraints, law=rule, options=options)
 
 
 def plan_order(law: FittedLaw, similarity: Floats, rule: str, constraints: Constraints) -> tuple[Order, list[str]]:
     """The order of a plan by a rule, and a note where its search was cut short."""
-    if rule == AUTO and allowed_orders(constraints) is not None:
+    if rule == AUTO and (law.effects is not None or allowed_orders(constraints) is not None):
         return best_order(law, constraints), []
     inputs = _rule_input(law, similarity, rule, constraints)
     found = solve_input(inputs, "optimal" if rule == AUTO else rule, time_limit=SECONDS)
@@ -100,7 +102,7 @@ def best_order(law: FittedLaw, constraints: Constraints, found: Order | None = N
     orders = allowed_orders(constraints)
     if orders is None and law.effects is not None:
         begun = solve_input(law_input(law, constraints), "row-sums", time_limit=None).order
-        return pairwise_better(begun, law.effects.worth(law.weights), constraints.allows)
+        return grouped_better(begun, law.effects.worth(law.weights), constraints.allows, constraints.groups)
     if orders is None:
         found = _quick_order(law, "optimal", constraints) if found is None else found
         # the solver does not know what pairs add: as it says, or with one of them moved to the end

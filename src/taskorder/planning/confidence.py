@@ -77,8 +77,8 @@ def confidence(
     # what the prediction is worth, and what may come true of it
     predictions = law.outcome(compared)
     own, spread, noise = float(law.outcome(np.array([chosen]))[0]), float(predictions.std()), _noise(pilot, rated)
-    in_pairs = pair_orders(pilot, law).share
-    share = in_pairs * max(0.0, 1 - noise**2 / spread**2) if spread > 0 else 0.0
+    in_pairs = pair_orders(pilot, law)
+    share = in_pairs.share * max(0.0, 1 - noise**2 / spread**2) if spread > 0 else 0.0
     unsure = math.hypot(unseen(law), math.sqrt(share) * noise)
     likely = _beats(share * (own - predictions), math.sqrt(2) * unsure)
     gain = share * (own - float(predictions.mean()))
@@ -88,11 +88,13 @@ def confidence(
     reach = SIGMAS_OF_90_PERCENT * np.sqrt(ahead.var(axis=0) + 2 * unseen(law) ** 2)
     ranked = [row for row in np.argsort(ahead.mean(axis=0), kind="stable") if ahead[:, row].mean() <= reach[row]]
     known = pilot.measured.num_seeds > 1 or pilot.measured.counts is not None
+    # noise must not pass for tasks that are all alike, nor a pilot's first steps for the whole run, nor an order that
+    # matters otherwise than the law says for one that does not
+    shown = in_pairs.share * spread if pilot.carried == 1 else spread
+    if in_pairs.otherwise:
+        shown = max(shown, in_pairs.measured / 2 * float(law.weights @ _scale(law)))
     return Confidence(
-        # noise must not pass for tasks that are all alike, nor a pilot's first steps for the whole run
-        verdict=verdict(
-            likely, gain, math.hypot(in_pairs * spread if pilot.carried == 1 else spread, noise), known=known
-        ),
+        verdict=verdict(likely, gain, math.hypot(shown, noise), known=known),
         beats_random=likely,
         gain=gain,
         gain_low=gain - SIGMAS_OF_90_PERCENT * unsure,

@@ -1,7 +1,7 @@
 """Sequence or mix? What a sequence costs against learning all tasks at once, and how much of it a strategy buys back.
 
 Where all data can be kept, mixing is what a sequence has to be held against. On the pilot sample, each learned with the
-same seeds and tested on examples that nobody has learned:
+same seeds and tested on examples that nobody has learned, where a task has enough of them:
 
     mixed       a plain learner on all tasks at once, in as many passes over the examples
     sequence    the learner as it is, in the order of the plan
@@ -25,6 +25,7 @@ from taskorder.planning.budget import Budget
 from taskorder.planning.measurements import Measurements, Part
 from taskorder.planning.measuring import guessing
 from taskorder.planning.pilot import sample_apart
+from taskorder.planning.tried import has_heads
 from taskorder.prefixes import Prefix
 from taskorder.records import SequenceOrMix
 from taskorder.runs.store import Store
@@ -184,7 +185,7 @@ def _ends(measured: Measurements, compared: Any, draws: int, seed: int) -> tuple
 
 def competing_outputs(tasks: Sequence[Task], learner: Learner) -> str:
     """Which outputs compete when a task is tested: its own (task), those of all classes (class), or shared ones."""
-    if getattr(learner, "heads", "") == "task" and tasks[0].classes:
+    if has_heads(learner, tasks):
         return "task"
     own = [set(task.own_classes) for task in tasks]
     apart = sum(map(len, own)) == len(set().union(*own)) and any(own)
@@ -242,5 +243,8 @@ def compared_with_mix(
         return Compared(note=f"{NOT_COMPARED}: the learner failed ({text}); {fix}")
     runs = which.fits(len(sample)) // len(sample) * len(seeds)
     cost = runs * sum(len(task.targets) for task in sample) / sum(len(task.targets) for task in tasks)
-    used = counted(len(seeds), "seed")
-    return Compared(found, f"compared with all tasks mixed on {used}, {cost:.2g} times the cost of one run", cost)
+    note = f"compared with all tasks mixed on {counted(len(seeds), 'seed')}, {cost:.2g} times the cost of one run"
+    small = sum(task.eval_inputs is None for task in sample)
+    if small:
+        note += f"; {counted(small, 'task')} too small to be tested on other examples than are learned"
+    return Compared(found, note, cost)

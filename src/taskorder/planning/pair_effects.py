@@ -75,6 +75,16 @@ class PairEffects(NamedTuple):
             np.minimum(known, 1.0, out=known)
         return known
 
+    def path(self, order: Sequence[int], start: Floats, learned: Sequence[int] = ()) -> Floats:
+        """(n + 1, P) the same of one order, before its first task and after each one.
+
+        >>> effects = PairEffects(np.array([0.8, 0.5]), np.array([[0, 0.2], [0, 0]]), np.array([[1, 0.75], [1, 1]]))
+        >>> effects.path([0, 1], np.zeros(2)).round(2).tolist()
+        [[0.0, 0.0], [0.8, 0.0], [0.6, 0.7]]
+        """
+        prefixes = (np.array([order[:count]], dtype=np.int64) for count in range(len(order) + 1))
+        return np.concatenate([self.knowledge(prefix, start, learned) for prefix in prefixes])
+
     def worth(self, weights: Floats) -> Floats:
         """(P, P) what i before j is worth, to first order."""
         lost = (self.kept - 1) * self.alone[:, None]
@@ -97,16 +107,46 @@ def pairwise_better(order: Sequence[int], worth: Floats, allows: Callable[[Prefi
     (1, 2, 0)
     """
     now = list(order)
-    for _, task in itertools.product(range(MOST_SWEEPS), tuple(order)):
-        here = now.index(task)
-        rest = now[:here] + now[here + 1 :]
-        # what the task is worth at each place among the others
-        ahead = np.concatenate([[0.0], np.cumsum(worth[rest, task] - worth[task, rest])])
-        for place in np.argsort(-ahead, kind="stable").tolist():
-            if ahead[place] <= ahead[here] + 1e-12:
-                break
-            moved = (*rest[:place], task, *rest[place:])
-            if allows(moved):
-                now = list(moved)
-                break
+    for _ in range(MOST_SWEEPS):
+        before = tuple(now)
+        for task in order:
+            now = _best_place(now, task, worth, allows)
+        if tuple(now) == before:
+            break
     return tuple(now)
+
+
+def _best_place(order: list[int], task: int, worth: Floats, allows: Callable[[Prefix], bool]) -> list[int]:
+    """The order with a task at the place where it adds most of those that are allowed."""
+    here = order.index(task)
+    rest = order[:here] + order[here + 1 :]
+    # what the task is worth at each place among the others
+    ahead = np.concatenate([[0.0], np.cumsum(worth[rest, task] - worth[task, rest])])
+    for place in np.argsort(-ahead, kind="stable").tolist():
+        if ahead[place] <= ahead[here] + 1e-12:
+            break
+        moved = (*rest[:place], task, *rest[place:])
+        if allows(moved):
+            return list(moved)
+    return order
+
+
+def grouped_better(
+    order: Sequence[int], worth: Floats, allows: Callable[[Prefix], bool], groups: Sequence[Sequence[int]]
+) -> Prefix:
+    """The same with tasks that stay together: groups are moved as wholes, and then the tasks inside them.
+
+    >>> worth = np.array([[0.0, 0, 0, 0], [0, 0, 0, 0], [1, 1, 0, 0], [1, 1, 1, 0]])
+    >>> together = lambda order: abs(order.index(0) - order.index(1)) == abs(order.index(2) - order.index(3)) == 1
+    >>> pairwise_better((0, 1, 2, 3), worth, together), grouped_better((0, 1, 2, 3), worth, together, [(0, 1), (2, 3)])
+    ((0, 1, 3, 2), (3, 2, 0, 1))
+    """
+    group_of = {task: -1 - number for number, group in enumerate(groups) for task in group}
+    pieces = [tuple(piece) for _, piece in itertools.groupby(order, lambda task: group_of.get(task, task))]
+    between = np.array([[worth[np.ix_(one, other)].sum() for other in pieces] for one in pieces])
+
+    def joined(places: Sequence[int]) -> Prefix:
+        return tuple(itertools.chain.from_iterable(pieces[place] for place in places))
+
+    wholes = pairwise_better(range(len(pieces)), between, lambda places: allows(joined(places)))
+    return pairwise_better(joined(wholes), worth, allows)

@@ -23,6 +23,8 @@ LEAST_PAIRS = 3
 """Pairs in both orders, below which nothing can be refuted."""
 UPPER = 0.95
 """Probability that what comes true is below its upper end."""
+CONFIRMED_LEAST = 0.5
+"""Share of what the law predicts of the two orders of a pair, below which pairs refute it."""
 
 
 class PairOrders(NamedTuple):
@@ -36,6 +38,15 @@ class PairOrders(NamedTuple):
     """The same as measured."""
     num_pairs: int = 0
     """Pairs that were measured in both orders."""
+
+    @property
+    def otherwise(self) -> bool:
+        """Whether pairs refute the law, and yet do not end alike: order matters, in a way that the law does not know.
+
+        >>> PairOrders(0.1, 0.02, 0.001).otherwise, PairOrders(0.1, 0.02, 0.1).otherwise
+        (False, True)
+        """
+        return self.share < CONFIRMED_LEAST and self.measured >= CONFIRMED_LEAST * self.predicted
 
 
 def pair_orders(pilot: Pilot, law: FittedLaw) -> PairOrders:

@@ -44,6 +44,7 @@ from taskorder.planning.fitted_law import FittedLaw, fitted_law
 from taskorder.planning.measurements import Measurements, Part
 from taskorder.planning.measuring import known_now
 from taskorder.planning.mix import Compared, compared_with_mix, mixable, seeds_in_time, shared_budget
+from taskorder.planning.pair_effects import PairEffects
 from taskorder.planning.pair_orders import pair_orders
 from taskorder.planning.pilot import checked_size, label_notes
 from taskorder.planning.tried import Tried, head_notes, tried
@@ -51,6 +52,7 @@ from taskorder.planning.warnings import ENOUGH, cautions
 from taskorder.progress import shown_progress
 from taskorder.records import Alternative, Confidence, Plan
 from taskorder.runs.store import Store
+from taskorder.strategies import BY_TASK
 from taskorder.task import Task, align
 from taskorder.theory.law import checked_retention
 
@@ -292,6 +294,8 @@ def run_pilot(
             )  # fmt: skip
     defaults = {"output": None, "time_limit": SECONDS, "seed": 0, "repair": True}  # those of `solve`
     made = make_plan(law_input(law, constraints), order, rule, options=defaults)
+    if law.effects is not None:
+        made = _by_pairs(made, law.effects, law, constraints)
     if (rule in SEARCHES or law.objective == "error") and len(names) >= SLOW_FROM:
         resamples = min(resamples, SLOW_DRAWS)
     sure = None
@@ -323,6 +327,21 @@ def run_pilot(
         },
     )  # fmt: skip
     return PilotResult(made, law.table, found.transfer, found.pilot.measured, found.sample)
+
+
+def _by_pairs(made: Plan, effects: PairEffects, law: FittedLaw, constraints: Constraints) -> Plan:
+    """The plan with what pairs of tasks predict: its table holds tasks alone, on which orders hardly differ."""
+    path, importance = effects.path(made.order, law.start, law.learned), constraints.importance
+    errors = (1 - path[-1]) ** 2
+    return replace(
+        made,
+        score=float(path[-1] @ law.weights),
+        knowledge=tuple(path[-1].tolist()),
+        knowledge_path=tuple(map(tuple, path.tolist())),
+        error=float(errors @ importance),
+        task_errors=tuple(errors.tolist()),
+        options={**made.options, "heads": BY_TASK},
+    )
 
 
 def _plain(value: Any) -> Any:

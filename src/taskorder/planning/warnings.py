@@ -9,7 +9,7 @@ import numpy as np
 
 from taskorder.checks import Floats
 from taskorder.planning.estimate import TransferLosses
-from taskorder.planning.pair_orders import PairOrders
+from taskorder.planning.pair_orders import CONFIRMED_LEAST, PairOrders
 from taskorder.records import Caution
 from taskorder.strategies import Replay
 from taskorder.task import Task
@@ -26,8 +26,6 @@ KEPT_MUCH = 0.5
 """Share of a pilot that replay keeps, from which the pilot is no picture of the real run."""
 LEARNED_LEAST = 0.5
 """Share of the loss with shuffled labels that is left on a task that was just learned; above it, little was learned."""
-CONFIRMED_LEAST = 0.5
-"""Share of what the law predicts of the two orders of a pair, below which pairs refute it."""
 DIFFERENCE_LEAST = 0.005
 """Half a point of knowledge between the two orders of a pair: a smaller one is not worth a word."""
 
@@ -53,6 +51,7 @@ def cautions(
         lambda: small_pilot(tasks, verdict, whole),
         lambda: not_converged(table),
         lambda: pairs_alike(in_pairs),
+        lambda: pairs_otherwise(in_pairs),
         lambda: all_kept(tasks, strategy, whole),
         lambda: negative(table, classes=bool(tasks[0].classes)),
         lambda: uniform(table, verdict),
@@ -97,13 +96,27 @@ def not_converged(table: TransferLosses) -> Caution | None:
 
 def pairs_alike(in_pairs: PairOrders | None) -> Caution | None:
     """Which of two tasks came first made less of a difference than predicted."""
-    if in_pairs is None or in_pairs.share >= CONFIRMED_LEAST or in_pairs.predicted < DIFFERENCE_LEAST:
+    if in_pairs is None or in_pairs.otherwise:
+        return None
+    if in_pairs.share >= CONFIRMED_LEAST or in_pairs.predicted < DIFFERENCE_LEAST:
         return None
     return Caution(
         "pairs alike",
         f"{in_pairs.num_pairs} pairs of tasks ended nearly alike in both orders: {100 * in_pairs.measured:.2g} points "
         f"of knowledge apart, where {100 * in_pairs.predicted:.2g} were predicted. At most {100 * in_pairs.share:.0f} "
         "% of the predicted gain counts. Train longer, or take a larger pilot, if the real run does.",
+    )
+
+
+def pairs_otherwise(in_pairs: PairOrders | None) -> Caution | None:
+    """Which of two tasks came first made a difference, but another one than predicted."""
+    if in_pairs is None or not in_pairs.otherwise or in_pairs.measured < DIFFERENCE_LEAST:
+        return None
+    return Caution(
+        "pairs otherwise",
+        f"{in_pairs.num_pairs} pairs of tasks ended {100 * in_pairs.measured:.2g} points of knowledge apart in their "
+        f"two orders, but not as the law says. At most {100 * in_pairs.share:.0f} % of the predicted gain counts. Take "
+        "a larger pilot; if that says the same, train some whole orders and audit them.",
     )
 
 

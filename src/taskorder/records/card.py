@@ -58,7 +58,9 @@ def _facts(plan: Plan) -> list[tuple[str, str]]:
     if plan.confidence is not None:
         facts.append(("Confidence", plan.confidence.summary().removeprefix("Confidence: ")))
     else:
-        facts.append(("Confidence", "unknown: the table was taken as exact, and no learner was tried"))
+        tried = "it was not measured" if plan.prediction else "the table was taken as exact, and no learner was tried"
+        facts.append(("Confidence", f"unknown: {tried}"))
+    facts += [("Sequence or mix", plan.mix.summary())] if plan.mix is not None else []
     facts.append(("Measured", "; ".join([plan.table, *plan.notes])))
     asked = [f"{key} {json.dumps(plan.options[key], ensure_ascii=False)}" for key in ASKED if plan.options.get(key)]
     facts += [("Constraints", "; ".join(asked))] if asked else []

@@ -114,7 +114,8 @@ class Prediction:
 class SequenceOrMix:
     """What a sequence costs against learning all tasks at once, and what a strategy buys back, by a pilot.
 
-    All numbers are weighted means over tasks, tested on examples that nobody has learned; intervals hold 90 %.
+    All numbers are weighted means over tasks, tested on examples that nobody has learned, where a task has enough of
+    them; intervals hold 90 %.
 
     Examples
     --------
@@ -151,13 +152,13 @@ class SequenceOrMix:
     @property
     def verdict(self) -> str:
         """What the cost means."""
-        low = self.cost if self.cost_low is None else self.cost_low
-        high = self.cost if self.cost_high is None else self.cost_high
-        if high <= -SMALLEST_COST:
+        if self.cost_low is None or self.cost_high is None:
+            return "with a noise that nobody knows"
+        if self.cost_high <= -SMALLEST_COST:
             return "so the sequence does better than the mixture"
-        if low > 0 and self.cost >= SMALLEST_COST:
+        if self.cost_low > 0 and self.cost >= SMALLEST_COST:
             return "so mix the tasks where all data can be kept"
-        if high < SMALLEST_COST:
+        if self.cost_high < SMALLEST_COST:
             return "so a sequence costs next to nothing"
         return "too noisy to tell"
 

@@ -8,6 +8,7 @@ from typing import TypeVar
 from taskorder.audit.audit import Audit
 from taskorder.audit.method_words import method_verdict
 from taskorder.audit.methods import MethodAudit
+from taskorder.audit.settled import ranked
 from taskorder.audit.verdict import verdict_of
 from taskorder.report.contradictions import same
 from taskorder.typed import Misfit
@@ -38,10 +39,10 @@ def _checked(audit: Audit, whose: str) -> tuple[Audit, tuple[str, ...]]:
             f"its orders have {runs} runs of {len(audit.orders)} with {mean:.4g}."
         )
         audit = replace(audit, mean=mean, num_orders=len(audit.orders), num_runs=runs)
-    ranked = tuple(sorted(audit.orders, key=lambda score: -score.mean))
-    if [score.mean for score in ranked] != [score.mean for score in audit.orders]:
+    rank = ranked([score.mean for score in audit.orders]).tolist()
+    if rank != sorted(rank):
         problems.append(f"The audit{whose} does not list its best orders first.")
-        audit = replace(audit, orders=ranked)
+        audit = replace(audit, orders=tuple(audit.orders[place] for place in rank))
     total = sum(part.variance for part in audit.components)
     shares = [part.variance / total if total > 0 else 0.0 for part in audit.components]
     if not same([part.share for part in audit.components], shares):

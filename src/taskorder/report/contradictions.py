@@ -9,7 +9,7 @@ import numpy as np
 
 from taskorder import checks
 from taskorder.checks import Floats
-from taskorder.records import Confidence, Plan, Prediction
+from taskorder.records import Confidence, Plan, Prediction, SequenceOrMix
 
 TOLERANCE, SMALLEST_DIFFERENCE = 1e-6, 1e-9
 """Numbers agree to rounding within this share of them, or this much."""
@@ -96,6 +96,9 @@ def _pilot(plan: Plan) -> tuple[Plan, list[str]]:
     if plan.confidence is not None and (reason := _overconfident(plan.confidence)):
         problems.append(f"The plan contradicts itself: {reason}. Its confidence is left out.")
         plan = replace(plan, confidence=None)
+    if plan.mix is not None and (reason := _miscounted(plan.mix)):
+        problems.append(f"The plan contradicts itself: {reason}. Sequence or mix is left out.")
+        plan = replace(plan, mix=None)
     if plan.regret is not None and not plan.options.get("learned"):
         problems.append(
             "The plan contradicts itself: it has a regret, but no tasks were learned before. It is left out."
@@ -115,6 +118,15 @@ def _impossible(prediction: Prediction, weights: Floats) -> str:
     inside = (low is None or high is None or low - TOLERANCE <= at <= high + TOLERANCE for low, at, high in ends)
     if not all(inside):
         return f"it predicts a number for {prediction.unit} outside of its own interval"
+    return ""
+
+
+def _miscounted(mix: SequenceOrMix) -> str:
+    """Why what a sequence costs and a strategy buys back do not follow from what was reached; nothing where they do."""
+    if not same(mix.cost, mix.mixed - mix.sequence):
+        return f"a sequence costs {mix.cost:.4g}, where {mix.mixed:.4g} and {mix.sequence:.4g} were reached"
+    if not same(mix.back, None if mix.plain is None else mix.sequence - mix.plain):
+        return "its strategy buys back another share than was reached with it and without"
     return ""
 
 

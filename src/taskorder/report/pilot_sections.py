@@ -10,6 +10,7 @@ from taskorder.report.charts import MOST_BARS, Bar, row_chart
 from taskorder.report.markup import Html, html, tag, task
 from taskorder.report.page import MAX_TEXT, Fact, Figure, Names, Section, Table
 from taskorder.report.parts import swatch
+from taskorder.report.recomputed import by_pairs
 from taskorder.report.text import percent
 
 
@@ -93,8 +94,8 @@ def _prediction(plan: Plan, prediction: Prediction, names: Names) -> Section:
         ["task", prediction.unit, "from", "to"], [[names[k], prediction.tasks[k], low[k], high[k]] for k in shown]
     )
     words = html(
-        "The law of retention predicts a mean {} of {}{}; random orders get {} \N{PLUS-MINUS SIGN} {}. {}. Intervals "
-        "hold 90 % of real runs.",
+        "{} a mean {} of {}{}; random orders get {} \N{PLUS-MINUS SIGN} {}. {}. Intervals hold 90 % of real runs.",
+        "Pairs of tasks predict" if by_pairs(plan) else "The law of retention predicts",
         prediction.unit, percent(prediction.mean),
         "" if prediction.low is None or prediction.high is None
         else f" ({percent(prediction.low)} to {percent(prediction.high)})",
@@ -120,5 +121,6 @@ def _alternatives(plan: Plan, names: Names) -> Section:
     label = f"Predicted mean {unit} of this plan and of what the rules would choose"
     cells = [[swatch(look, name), value, _order_text(order, names)] for name, look, order, value in others]
     figure = Figure(label, row_chart(rows, unit), Table(["rule", unit, "order"], cells))
-    words = html("What the rules choose on the similarity of these tasks, and what the law predicts for it.")
+    says = "pairs of tasks predict" if by_pairs(plan) else "the law predicts"
+    words = html("What the rules choose on the similarity of these tasks, and what {} for it.", says)
     return Section("alternatives", "What other rules would choose", words, figures=[figure])

@@ -23,7 +23,7 @@ from taskorder.records import Comparison, Plan
 from taskorder.report.contradictions import without_contradictions
 from taskorder.report.embedding import task_points
 from taskorder.report.measure import Measure, measure_of
-from taskorder.report.recomputed import checked_plan, without_refuted_proof
+from taskorder.report.recomputed import by_pairs, checked_plan, without_refuted_proof
 from taskorder.report.sensitivity import pair_derivatives, table_derivatives
 
 NUM_RANDOM = 1000
@@ -100,7 +100,8 @@ class PlanNumbers:
     """(P,) the same just after its last visit."""
     table: TaskTable | None
     around: Surroundings | None
-    """None without the table, and where a plan from a pilot was made for another objective than its prediction."""
+    """None without the table, and where a plan from a pilot was made for another objective than its prediction, or by
+    pairs of tasks."""
     disagreements: tuple[str, ...] = ()
     """What the plan says and its table refutes; the page shows what the table gives."""
 
@@ -201,7 +202,7 @@ def plan_numbers(
     agreed, problems = checked_plan(plan, inputs, names)
     agreed, contradictions = without_contradictions(agreed)
     problems = (*problems, *contradictions)
-    if plan.prediction is not None and plan.objective != "score":
+    if by_pairs(plan) or (plan.prediction is not None and plan.objective != "score"):
         return replace(_numbers(agreed, described, None), disagreements=problems)
     comparison, paths = compare_input(inputs, NUM_RANDOM, time_limit, watch)
     agreed, more = without_refuted_proof(agreed, comparison)

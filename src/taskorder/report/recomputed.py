@@ -10,10 +10,12 @@ import numpy as np
 
 from taskorder.ordering.law_notes import law_notes
 from taskorder.ordering.plans import BY_HAND, make_plan
+from taskorder.ordering.solve import RULES_WITHOUT_WEIGHTS
 from taskorder.ordering.solver_input import SolverInput
 from taskorder.records import Comparison, Plan
 from taskorder.report.contradictions import same
 from taskorder.report.measure import measure_of
+from taskorder.strategies import BY_TASK
 
 RECOMPUTED = (
     "error",
@@ -36,6 +38,8 @@ FREE = "tasks may come in any order"
 
 def checked_plan(plan: Plan, inputs: SolverInput, names: Sequence[str] | None = None) -> tuple[Plan, tuple[str, ...]]:
     """The plan with what its table gives, and where that is not what it says; names: those that the table has."""
+    if by_pairs(plan):
+        return plan, (*_other_names(plan, names), *_order_problems(plan, inputs))
     again = make_plan(inputs, plan.order, plan.rule)
     problems = []
     if plan.objective != again.objective:
@@ -52,10 +56,19 @@ def checked_plan(plan: Plan, inputs: SolverInput, names: Sequence[str] | None = 
         plan = replace(plan, **given, bound=None, proven=False)
         problems.append("The page shows what the table gives; the plan's proof and bound are left out.")
     plan, told = _told(plan, again, inputs)
-    if names is not None and tuple(names) != plan.names:
-        here, there = next((a, b) for a, b in zip(plan.names, names, strict=True) if a != b)
-        told.append(f"The plan calls a task {here} that its table calls {there}.")
-    return plan, (*problems, *told, *_order_problems(plan, inputs))
+    return plan, (*problems, *told, *_other_names(plan, names), *_order_problems(plan, inputs))
+
+
+def by_pairs(plan: Plan) -> bool:
+    """Whether pairs of tasks tell the orders apart, each task with a head of its own: a table does not hold them."""
+    return plan.options.get("heads") == BY_TASK
+
+
+def _other_names(plan: Plan, names: Sequence[str] | None) -> list[str]:
+    if names is None or tuple(names) == plan.names:
+        return []
+    here, there = next((a, b) for a, b in zip(plan.names, names, strict=True) if a != b)
+    return [f"The plan calls a task {here} that its table calls {there}."]
 
 
 def _told(plan: Plan, again: Plan, inputs: SolverInput) -> tuple[Plan, list[str]]:
@@ -101,7 +114,10 @@ def without_refuted_proof(plan: Plan, comparison: Comparison) -> tuple[Plan, tup
 def _without_other_rule(plan: Plan, comparison: Comparison) -> tuple[Plan, tuple[str, ...]]:
     """The plan as one by hand, where its rule chooses an order of another value."""
     score = next((score for score in comparison.scores if score.rule == plan.rule), None)
-    if plan.rule not in SORTED or score is None or not score.complete or same(score.value, plan.value):
+    # in a pilot the rules that rank by similarity read the one that was measured, not the table
+    elsewhere = plan.prediction is not None and plan.rule in RULES_WITHOUT_WEIGHTS
+    known = plan.rule in SORTED and not elsewhere
+    if not known or score is None or not score.complete or same(score.value, plan.value):
         return plan, ()
     measure = measure_of(plan.objective)
     problem = (

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from taskorder.files import whole_file
-from taskorder.runs.checksums import CHECKED, intact
+from taskorder.runs.checksums import CHECKED, checksum_in_sql, intact
 from taskorder.runs.locks import locked_elsewhere
 from taskorder.runs.store import Store
 from taskorder.runs.store_file import DamagedStore, StoreError, open_database
@@ -63,6 +63,7 @@ def _rebuilt(path: Path) -> Repaired:
         raise StoreError(f"`store` must not have been repaired before, got {damaged}. Move that file elsewhere.")
     try:
         with closing(open_database(f"{path.as_uri()}?mode=ro")) as old, whole_file(path) as part:
+            _as_now(old)
             with Store(part) as new:
                 for table in CHECKED:
                     new.take(table, _rows(old, table))
@@ -79,16 +80,35 @@ def _rebuilt(path: Path) -> Repaired:
     return Repaired(kept, (), damaged)
 
 
+def _as_now(db: sqlite3.Connection) -> None:
+    """Have a store of an older version read like one of this: what it does not hold is empty, and its rows are taken as
+    they are."""
+    with suppress(sqlite3.DatabaseError):
+        for table, columns in CHECKED.items():
+            held = {name for (name,) in db.execute(f"select name from pragma_table_info('{table}')")}
+            if not held or "checksum" in held:
+                continue
+            cells = [column if column in held else f"'' as {column}" for column in columns]
+            cells += ["rowid"] if table == "requests" else []
+            inside = f"select {', '.join(cells)} from main.{table}"
+            db.execute(f"create temp view {table} as select *, {checksum_in_sql(table)} as checksum from ({inside})")
+
+
 def _rows(db: sqlite3.Connection, table: str) -> Iterator[tuple[object, ...]]:
     """All intact rows that are before the first damaged page, or after the last one."""
     key = "rowid" if table == "requests" else "digest"
     for way in ("asc", "desc"):
         with suppress(sqlite3.DatabaseError):
-            yield from db.execute(f"select * from {table} where {intact(table)} order by {key} {way}")
+            yield from db.execute(f"select {_columns(table)} from {table} where {intact(table)} order by {key} {way}")
 
 
 def _looked_up(db: sqlite3.Connection, digest: str) -> list[tuple[object, ...]]:
     """The row of a run between damaged pages, where its own is none."""
     with suppress(sqlite3.DatabaseError):
-        return db.execute(f"select * from results where digest = ? and {intact('results')}", (digest,)).fetchall()
+        ask = f"select {_columns('results')} from results where digest = ? and {intact('results')}"
+        return db.execute(ask, (digest,)).fetchall()
     return []
+
+
+def _columns(table: str) -> str:
+    return ", ".join((*CHECKED[table], "checksum"))
