@@ -40,6 +40,7 @@ FIGURES = {
     "retention": ("retention", "what sets how much a network keeps"),
     "many-tasks": ("many_tasks", "10 to 50 image tasks: the law, rules, pilots and races"),
     "finetuning": ("finetuning", "in which order to fine-tune pretrained models"),
+    "atlas": ("atlas", "when order matters, with each head and strategy"),
     "early-stopping": ("early_stopping", "training that ends before convergence"),
     "finite-size": ("finite_size", "the closed form at finite size"),
     "rules-at-scale": ("rules_at_scale", "the rules from 3 to 200 tasks"),
