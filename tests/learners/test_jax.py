@@ -13,6 +13,7 @@ from taskorder.engine.train import Recipe
 from taskorder.learners import JaxLearner, learn_orders
 from taskorder.planning.estimate import measure_transfer
 from taskorder.tables.loss_ratios import loss_ratios, similarity_from_loss_ratios
+from taskorder.task import Task, align
 
 NET = mlp((64,), 2, (16,))
 
@@ -47,6 +48,16 @@ def test_fits_do_not_depend_on_their_company(digits):
     alone = learner.fit(models[1], digits[4])
     assert together[1].seen == alone.seen == ("8 or 9",)
     assert learner.loss(together[1], digits[0]) == pytest.approx(learner.loss(alone, digits[0]), rel=1e-5)
+
+
+def test_numbers_are_read_the_same_beside_those_of_a_smaller_type():
+    rng = np.random.default_rng(0)
+    wide = rng.integers(0, 300, (40, 3))
+    tasks = align([Task("bits", wide > 150, wide[:, 0] % 2), Task("counts", wide, wide[:, 1] % 2)])
+    learner = JaxLearner(mlp((3,), 2, (4,)), Recipe(epochs=1))
+    model = learner.make(0)
+    together, alone = learner.fit_many([model, model], tasks)[1], learner.fit(model, tasks[1])
+    assert learner.loss(together, tasks[1]) == pytest.approx(learner.loss(alone, tasks[1]), rel=1e-4)
 
 
 def test_similarity_agrees_with_the_engine(digits):

@@ -54,7 +54,7 @@ def padded_pool(tasks: Sequence[Task], size: int, given: Callable[[Any], NDArray
     """
     counts = [len(task.targets) for task in tasks]
     arrays = [given(task.inputs) for task in tasks]
-    inputs = np.zeros((len(tasks) * size, *arrays[0].shape[1:]), arrays[0].dtype)
+    inputs = np.zeros((len(tasks) * size, *arrays[0].shape[1:]), np.result_type(*arrays))
     rows = np.empty((len(tasks), size), np.int32)
     labels = np.empty((len(tasks), size), np.int32)
     for number, (task, count) in enumerate(zip(tasks, counts, strict=True)):
