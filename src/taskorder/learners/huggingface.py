@@ -158,6 +158,7 @@ class HuggingFaceLearner(Strategic, ByClass):
     def adopt(self, given: Any, classes: tuple[Hashable, ...]) -> FineTuned:
         """A model of this learner, or one with the weights of a model of transformers."""
         if isinstance(given, FineTuned):
+            self._check_memory(given.memory)
             return given if given.classes else replace(given, classes=classes)
         if not hasattr(given, "named_parameters"):
             raise BadArgument(
@@ -265,13 +266,13 @@ class HuggingFaceLearner(Strategic, ByClass):
             if self.trainer is None:
                 self._tuner(num_classes).train(module, new, old, seed)
                 return
-            trained = [weight for weight in module.parameters() if weight.requires_grad]
-            first = [weight.detach().to("cpu", copy=True) for weight in trained]
+            changing = [*(weight for weight in module.parameters() if weight.requires_grad), *module.buffers()]
+            first = [tensor.detach().to("cpu", copy=True) for tensor in changing]
 
             def start() -> None:
                 start_random(seed)
-                for weight, value in zip(trained, first, strict=True):
-                    weight.data.copy_(value)
+                for tensor, value in zip(changing, first, strict=True):
+                    tensor.data.copy_(value)
 
             train_with(self.trainer, module, data_set(new, old), start, self._trainer_passes)
 
