@@ -22,7 +22,7 @@ from taskorder.learners.huggingface_description import model_text, source_text
 from taskorder.learners.huggingface_inputs import InputEncoder
 from taskorder.learners.huggingface_module import WorkingModule, seeded, start_random
 from taskorder.learners.huggingface_passes import Passes
-from taskorder.learners.huggingface_recipe import FineTuning
+from taskorder.learners.huggingface_recipe import SFT_LENGTH, FineTuning
 from taskorder.learners.huggingface_trainer import TrainerFactory, data_set, train_with
 from taskorder.learners.huggingface_training import FineTuner
 from taskorder.learners.huggingface_weights import ShelvedWeights, WeightShelf
@@ -137,6 +137,12 @@ class HuggingFaceLearner(Strategic, ByClass):
         self.recipe = FineTuning.of(recipe)
         self.trainer = trainer
         self.max_length = None if max_length is None else positive_count(max_length, "max_length")
+        cut = getattr(recipe, "max_length", None)
+        if cut not in (None, SFT_LENGTH, self.max_length):
+            raise BadArgument(
+                f"`recipe` must have no max_length of its own, got {cut}. "
+                f"Write HuggingFaceLearner(..., max_length={cut})."
+            )
         self.encoder = InputEncoder(processor, column, self.max_length)
         self.heads = checked_heads(heads)
         self.mixes = self.heads != "task"

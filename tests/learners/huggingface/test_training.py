@@ -180,12 +180,19 @@ def test_training_arguments_that_would_be_passed_over_are_refused(tmp_path, bert
     assert got in str(problem.value)
 
 
-def test_settings_of_trl_that_make_other_batches_are_refused(tmp_path, gpt2, tokenizer):
+def test_settings_of_trl_that_would_be_passed_over_are_refused(tmp_path, gpt2, tokenizer):
     trl = pytest.importorskip("trl")
     plain = {"use_cpu": True, "bf16": False}
     assert HuggingFaceLearner(gpt2, tokenizer, trl.SFTConfig(str(tmp_path), **plain)).recipe.precision == "fp32"
-    with pytest.raises(ValueError, match=r"^`recipe` must be AdamW with plain settings, got packing=True\."):
-        HuggingFaceLearner(gpt2, tokenizer, trl.SFTConfig(str(tmp_path), packing=True, **plain))
+    for name, value in (("packing", True), ("loss_type", "dft"), ("router_aux_loss_coef", 0.1)):
+        with pytest.raises(ValueError, match=rf"^`recipe` must be AdamW with plain settings, got {name}={value!r}\."):
+            HuggingFaceLearner(gpt2, tokenizer, trl.SFTConfig(str(tmp_path), **{name: value}, **plain))
+    shorter = trl.SFTConfig(str(tmp_path), max_length=8, **plain)
+    with pytest.raises(
+        ValueError, match=r"^`recipe` must have no max_length of its own, got 8\. Write .* max_length=8"
+    ):
+        HuggingFaceLearner(gpt2, tokenizer, shorter)
+    assert HuggingFaceLearner(gpt2, tokenizer, shorter, max_length=8).max_length == 8
 
 
 def test_the_same_seed_gives_the_same_numbers(bert, tokenizer, reviews):
