@@ -274,6 +274,23 @@ def test_mixed_precision_gives_about_the_same(bert, tokenizer, reviews, precisio
     assert losses[0] == pytest.approx(losses[1], abs=0.05)
 
 
+def test_steps_that_fp16_leaves_out_take_none_of_the_schedule(monkeypatch, bert, tokenizer, reviews):
+    """As in Trainer: gradients that are too large for 16 bits are left out, and the scale is halved."""
+    rates, step, scaler = [], torch.optim.AdamW.step, torch.amp.GradScaler
+
+    def noted(self, *more):
+        rates.append(self.param_groups[0]["lr"])
+        return step(self, *more)
+
+    monkeypatch.setattr(torch.optim.AdamW, "step", noted)
+    monkeypatch.setattr(torch.amp, "GradScaler", lambda device, enabled: scaler(device, 2.0**24, enabled=enabled))
+    recipe = FineTuning(max_steps=20, learning_rate=1e-3, precision="fp16")
+    learner = HuggingFaceLearner(bert, tokenizer, recipe, device="cpu")
+    learner.fit(learner.make(0), reviews[0])
+    assert 0 < len(rates) < 20
+    assert rates == pytest.approx([1e-3 * (1 - k / 20) for k in range(len(rates))])
+
+
 @pytest.mark.parametrize("device", ["cpu", *(["cuda"] if torch.cuda.is_available() else [])])
 def test_every_device_gives_about_the_same(bert, tokenizer, reviews, device):
     losses = []
