@@ -35,11 +35,10 @@ from planning_pilots import ORDERS, P
 from scipy.stats import spearmanr
 
 from taskorder.checks import Floats
+from taskorder.engine.losses import among
 from taskorder.engine.train import Recipe
-from taskorder.learners.jax import JaxLearner
+from taskorder.learners.jax import JaxLearner, JaxModel
 from taskorder.learners.jax_examples import class_mask
-from taskorder.learners.jax_strategies import weights_of
-from taskorder.learners.jax_training import among
 from taskorder.learners.orders import learn_orders
 from taskorder.planning.fitted_law import Pilot, fitted_law
 from taskorder.planning.measurements import Measurements
@@ -98,6 +97,11 @@ def effects(measured: Measurements) -> tuple[Floats, Floats, Floats]:
 def summed(table: Floats) -> Floats:
     """(120,) of a table of what i before j is worth, the sum over all pairs in each order."""
     return np.array([sum(table[pair] for pair in itertools.combinations(order, 2)) for order in ORDERS])
+
+
+def weights_of(model: JaxModel) -> Any:
+    """The parameters of one network."""
+    return jax.tree.map(lambda leaf: np.asarray(leaf[model.row]), model.batch.params)
 
 
 def hidden(params: Any, inputs: Floats) -> Floats:

@@ -43,6 +43,14 @@ def test_named_learners_have_it(name):
         assert "heads=task strategy=Replay(kept=4" in described(learner)
 
 
+@pytest.mark.parametrize("name", ["MLPClassifier", "MLPRegressor"])
+def test_networks_of_scikit_learn_take_the_batch_size(name):
+    pytest.importorskip("sklearn")
+    tasks = [Task("points", [[1.0], [2.0]], [0, 1])]
+    assert named_learner(f"sklearn:{name}()", tasks, batch_size=8).estimator.batch_size == 8
+    assert named_learner(f"sklearn:{name}(batch_size=4)", tasks, batch_size=8).estimator.batch_size == 4
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -53,6 +61,7 @@ def test_named_learners_have_it(name):
         (("--replay", "0"), "`--replay` must be a whole number of examples of each class, at least 1, got 0."),
         (("--heads", "tasks"), "`--heads` must be one of shared, task, class, got 'tasks'. Did you mean 'task'?"),
         (("--heads", "task"), "`--heads` must be shared for a learner of scikit-learn, got 'task'."),
+        (("--batch-size", "8"), "`--batch-size` must be left out for SGDClassifier, which has none, got 8."),
         (("--strategy", "ewc"), "`--strategy` must be one that SklearnLearner has, like Replay(20), got EWC("),
     ],
 )

@@ -15,7 +15,7 @@ from taskorder.engine.heads import outputs_of
 from taskorder.engine.losses import SquaredError
 from taskorder.engine.nets import mlp
 from taskorder.engine.past import first_memory
-from taskorder.engine.replay import Keeper, draws, kept_places
+from taskorder.engine.replay import Keeper, check_kept, draws, kept_places
 from taskorder.engine.train import Recipe, shuffles, start, train_task
 from taskorder.engine.tree import Curriculum, train_orders
 from taskorder.engine.whole_orders import train_whole_orders
@@ -269,6 +269,21 @@ def test_kept_examples_come_equally_often():
             assert (np.diff(chosen, axis=-1) > -1).all()
     often = np.bincount(kept_places(drawn, np.full((500, 2), 10)).ravel())
     assert often == pytest.approx(np.full(10, 400), rel=0.25)
+
+
+def test_more_examples_than_16_bits_tell_can_be_kept():
+    """Every one can come, and places are those of whole numbers of any size."""
+    drawn, count = np.arange(2**16, dtype=np.uint16)[:, None] + np.zeros(3, np.uint16), 3 << 16
+    chosen = kept_places(drawn, np.full(2**16, count))
+    assert len(np.unique(chosen)) == count
+    for row in (0, 1, 777, 65_535):
+        wanted = [(2**16 * part + row) * count // (2**16 * 3) for part in range(3)]
+        assert chosen[row].tolist() == kept_places(jnp.asarray(drawn[row]), jnp.asarray(count)).tolist() == wanted
+    check_kept(count, 3)
+    with pytest.raises(BadArgument, match=r"`kept` must make at most 196608 kept examples in all, got 196609\."):
+        check_kept(count + 1, 3)
+    with pytest.raises(BadArgument, match="at most 4194303 kept"):
+        check_kept(2**22, 2**10)
 
 
 def test_what_means_nothing_is_refused():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("jax")
+from taskorder.engine import train
 from taskorder.engine.nets import mlp
 from taskorder.engine.pools import make_pool
 from taskorder.engine.single import single_tasks, transfer_tables
@@ -13,6 +14,7 @@ from taskorder.engine.train import Recipe
 from taskorder.learners import JaxLearner, learn_orders
 from taskorder.planning.estimate import measure_transfer
 from taskorder.tables.loss_ratios import loss_ratios, similarity_from_loss_ratios
+from taskorder.task import Task, align
 
 NET = mlp((64,), 2, (16,))
 
@@ -47,6 +49,27 @@ def test_fits_do_not_depend_on_their_company(digits):
     alone = learner.fit(models[1], digits[4])
     assert together[1].seen == alone.seen == ("8 or 9",)
     assert learner.loss(together[1], digits[0]) == pytest.approx(learner.loss(alone, digits[0]), rel=1e-5)
+
+
+def test_a_group_of_networks_shuffles_no_more_than_it_learns(digits, monkeypatch):
+    made, shuffles = [], train.shuffles
+    monkeypatch.setattr(train, "shuffles", lambda keys, *more: made.append(len(keys)) or shuffles(keys, *more))
+    monkeypatch.setattr(train, "MAX_GROUP", 4)
+    learner = JaxLearner(mlp((64,), 2, (3,)), Recipe(epochs=1))
+    trained = learner.fit_many([learner.make(seed) for seed in range(8)], digits[:2] * 4)
+    assert made == [4]
+    alone = learner.fit(learner.make(6), digits[0])
+    assert learner.loss(trained[6], digits[1]) == pytest.approx(learner.loss(alone, digits[1]), rel=1e-4)
+
+
+def test_numbers_are_read_the_same_beside_those_of_a_smaller_type():
+    rng = np.random.default_rng(0)
+    wide = rng.integers(0, 300, (40, 3))
+    tasks = align([Task("bits", wide > 150, wide[:, 0] % 2), Task("counts", wide, wide[:, 1] % 2)])
+    learner = JaxLearner(mlp((3,), 2, (4,)), Recipe(epochs=1))
+    model = learner.make(0)
+    together, alone = learner.fit_many([model, model], tasks)[1], learner.fit(model, tasks[1])
+    assert learner.loss(together, tasks[1]) == pytest.approx(learner.loss(alone, tasks[1]), rel=1e-4)
 
 
 def test_similarity_agrees_with_the_engine(digits):

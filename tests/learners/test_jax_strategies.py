@@ -1,5 +1,6 @@
 """What JAX networks do against forgetting, beside the same written out for one network."""
 
+import math
 import zlib
 from dataclasses import dataclass
 
@@ -48,12 +49,13 @@ def test_fewer_models_are_trained_at_once_where_a_strategy_needs_memory():
 
 
 def test_a_model_that_another_strategy_has_trained_is_refused():
-    model = network(strategy=L2Init(0.1)).make(0)
-    with pytest.raises(
-        ValueError, match=r"^`model` must be one that was trained with EWC\(.*, or with no strategy, got"
-    ):
-        network(strategy=EWC(1.0)).adopt(model, (0, 1))
-    assert network(strategy=L2Init(1.0)).adopt(model, (0, 1)).memory is model.memory
+    model = after(network(strategy=L2Init(0.1)), align([points("a"), points("b", 1)])[:1])
+    for strategy in (EWC(1.0), Distill(), Replay(3), Latest()):
+        with pytest.raises(
+            ValueError, match=r"^`model` must be one that was trained with .*\(.*, or with no strategy, got"
+        ):
+            network(strategy=strategy).adopt(model, (0, 1))
+    assert network(strategy=L2Init(1.0)).adopt(model, (0, 1)) is model
 
 
 def written_out(learner, tasks, penalty=None, after_task=None, more=None, own=None):
@@ -150,18 +152,19 @@ def test_the_pull_to_the_first_weights():
 def test_replay_mixes_what_is_kept_into_every_batch(heads, reset):
     own = [(0, 1), (2, 3)] if heads == "task" else None
     tasks = align([points("a"), points("b", 1, labels=(2, 3) if own else (0, 1))])
-    learner = network(4 if own else 2, heads=heads, reset=reset, strategy=Replay(3, share=0.2))
+    learner = network(4 if own else 2, heads=heads, reset=reset, strategy=Replay(4, share=0.2))
     kept = after(learner, tasks[:1]).memory.parts[0]
 
     def more(number, epoch):
         stream = jax.random.fold_in(jax.random.fold_in(jax.random.key(0), zlib.crc32(b"b")), 0)
-        key = jax.random.fold_in(jax.random.fold_in(jax.random.fold_in(stream, 1 << 20), epoch), 0)
-        places = np.asarray(jax.random.randint(key, (6,), 0, 6))
+        key = jax.random.fold_in(jax.random.fold_in(stream, epoch), 1)
+        drawn = jax.random.bits(key, (64 // SIZE, 6), jnp.uint16)[0].tolist()
+        places = np.array([math.floor((part + share / 2**16) * 8 / 6) for part, share in enumerate(drawn)])
         return jnp.asarray(kept.inputs[places]), jnp.asarray(kept.targets[places]), (0,) * 6
 
     model = after(learner, tasks)
     same_weights(model, written_out(learner, tasks, more=more, own=own))
-    assert [len(part) for part in model.memory.parts] == [6, 6]
+    assert [len(part) for part in model.memory.parts] == [8, 8]
 
 
 STRATEGIES = (None, Replay(3), Replay(3, memory="reservoir"), EWC(10.0), Distill(1.0), L2Init(0.1))
@@ -207,6 +210,22 @@ def test_all_tasks_at_once_keep_to_their_heads():
     assert min(score(plain, shared, task).accuracy for task in tasks) < 0.8
 
 
+def test_what_mattered_to_all_tasks_at_once_keeps_to_their_heads():
+    tasks = align([points("a"), points("b", 1, labels=(2, 3))])
+    learner = network(4, heads="task", strategy=EWC(1.0))
+    model = after(learner, [MixedTask.of(tasks)])
+    params = jax.tree.map(lambda leaf: leaf[model.row], model.batch.params)
+
+    def one(params, x, y, own):
+        return cross_entropy(jnp.where(own, learner.net.apply(params, x[None]), -jnp.inf), y[None])[0]
+
+    x, y = (np.concatenate([getattr(task, name) for task in tasks]) for name in ("inputs", "targets"))
+    own = np.repeat([[True, True, False, False], [False, False, True, True]], SIZE, axis=0)
+    each = jax.vmap(jax.grad(one), (None, 0, 0, 0))(params, x, y, own)
+    for ours, theirs in zip(jax.tree.leaves(model.batch.memory), jax.tree.leaves(each), strict=True):
+        np.testing.assert_allclose(ours[model.row], (theirs**2).mean(0), rtol=1e-3, atol=1e-7)
+
+
 @dataclass(frozen=True)
 class Latest:
     """Replays examples of the last task only."""
@@ -242,5 +261,5 @@ def test_a_model_goes_on_from_weights_of_ones_own():
     learner = network(strategy=L2Init(0.1))
     given = jax.tree.map(lambda leaf: leaf[0] + 0.5, learner.make(3).batch.params)
     model = learner.adopt(given, tasks[0].classes)
-    for first, weight in zip(jax.tree.leaves(model.memory), jax.tree.leaves(given), strict=True):
-        np.testing.assert_array_equal(first, weight)
+    for first, weight in zip(jax.tree.leaves(model.batch.memory), jax.tree.leaves(given), strict=True):
+        np.testing.assert_array_equal(first[0], weight)

@@ -18,7 +18,7 @@ from taskorder.arguments import BadArgument
 from taskorder.checks import Ints
 from taskorder.engine.losses import SquaredError
 from taskorder.engine.nets import Net, Params
-from taskorder.engine.replay import MOST_KEPT, Keeper
+from taskorder.engine.replay import Keeper, check_kept
 from taskorder.engine.train import Pool, Recipe
 from taskorder.prefixes import Prefix
 from taskorder.strategies import EWC, Distill, L2Init, Replay, Strategy
@@ -57,8 +57,8 @@ class Lookback:
         self._allowed = None if pool.allowed is None else np.asarray(pool.allowed)
         self._keeper = Keeper(recipe.strategy, pool) if isinstance(recipe.strategy, Replay) else None
         self._most = max(map(self._keeper.most, sets)) if self._keeper else 0
-        if self._most > MOST_KEPT:
-            raise BadArgument(f"`kept` must make at most {MOST_KEPT} kept examples in all, got {self._most}.")
+        if isinstance(recipe.strategy, Replay):
+            check_kept(self._most, recipe.strategy.extra(recipe.batch_size))
         self._num_heads = 1 if self._allowed is None else max(map(len, sets))
 
     def kept(self, tasks: Sequence[int], seed: int, prefix: Prefix) -> Ints:

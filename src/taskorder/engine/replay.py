@@ -17,16 +17,13 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from taskorder.arguments import BadArgument
 from taskorder.checks import Floats, Ints
 from taskorder.prefixes import Prefix
 from taskorder.strategies import Replay
 
 if TYPE_CHECKING:
     from taskorder.engine.train import Pool
-
-
-MOST_KEPT = 2**16
-"""Of a network: draws have 16 bits."""
 
 
 class Keeper:
@@ -99,6 +96,14 @@ def kept_places(drawn: Any, counts: Any) -> Any:
     All examples are equally likely, and the tasks, which follow each other in the memory, come evenly. Whole numbers,
     so that NumPy and JAX agree: floor((j + drawn / 2^16) counts / extra).
     """
-    extra, counts = drawn.shape[-1], counts[..., None].astype(np.uint32)
-    within = (drawn.astype(np.uint32) * counts) >> np.uint32(16)
+    extra, counts, drawn = drawn.shape[-1], counts[..., None].astype(np.uint32), drawn.astype(np.uint32)
+    high, low = counts >> np.uint32(16), counts & np.uint32(0xFFFF)  # a product of more than 32 bits in two parts
+    within = drawn * high + ((drawn * low) >> np.uint32(16))
     return ((np.arange(extra, dtype=np.uint32) * counts + within) // np.uint32(extra)).astype(np.int32)
+
+
+def check_kept(count: int, extra: int) -> None:
+    """An error where draws of 16 bits cannot tell so many kept examples of a network, or places overflow 32 bits."""
+    most = min(extra << 16, (1 << 32) // extra - 1)
+    if count > most:
+        raise BadArgument(f"`kept` must make at most {most} kept examples in all, got {count}.")

@@ -155,8 +155,11 @@ def train_task(
     """
 
     def train(state: State, rows: Array) -> State:
-        own = None if past is None else past.take(rows)
-        return _train(net, recipe, state, pool, streams[rows], keys, tasks, num_steps, own, begin)
+        own, used = None if past is None else past.take(rows), streams[rows]
+        some = used, keys, tasks
+        if len(rows) < len(keys):  # the other streams need no shuffles here
+            some = jnp.arange(len(rows)), keys[used], tasks[used]
+        return _train(net, recipe, state, pool, *some, num_steps, own, begin)
 
     trained: State = _in_groups(train, state)
     return trained

@@ -22,7 +22,7 @@ from taskorder.learners.huggingface_description import model_text, source_text
 from taskorder.learners.huggingface_inputs import InputEncoder
 from taskorder.learners.huggingface_module import WorkingModule, seeded, start_random
 from taskorder.learners.huggingface_passes import Passes
-from taskorder.learners.huggingface_recipe import FineTuning
+from taskorder.learners.huggingface_recipe import SFT_LENGTH, FineTuning
 from taskorder.learners.huggingface_trainer import TrainerFactory, data_set, train_with
 from taskorder.learners.huggingface_training import FineTuner
 from taskorder.learners.huggingface_weights import ShelvedWeights, WeightShelf
@@ -137,6 +137,12 @@ class HuggingFaceLearner(Strategic, ByClass):
         self.recipe = FineTuning.of(recipe)
         self.trainer = trainer
         self.max_length = None if max_length is None else positive_count(max_length, "max_length")
+        cut = getattr(recipe, "max_length", None)
+        if cut not in (None, SFT_LENGTH, self.max_length):
+            raise BadArgument(
+                f"`recipe` must have no max_length of its own, got {cut}. "
+                f"Write HuggingFaceLearner(..., max_length={cut})."
+            )
         self.encoder = InputEncoder(processor, column, self.max_length)
         self.heads = checked_heads(heads)
         self.mixes = self.heads != "task"
@@ -158,6 +164,7 @@ class HuggingFaceLearner(Strategic, ByClass):
     def adopt(self, given: Any, classes: tuple[Hashable, ...]) -> FineTuned:
         """A model of this learner, or one with the weights of a model of transformers."""
         if isinstance(given, FineTuned):
+            self._check_memory(given.memory)
             return given if given.classes else replace(given, classes=classes)
         if not hasattr(given, "named_parameters"):
             raise BadArgument(
@@ -265,13 +272,13 @@ class HuggingFaceLearner(Strategic, ByClass):
             if self.trainer is None:
                 self._tuner(num_classes).train(module, new, old, seed)
                 return
-            trained = [weight for weight in module.parameters() if weight.requires_grad]
-            first = [weight.detach().to("cpu", copy=True) for weight in trained]
+            changing = [*(weight for weight in module.parameters() if weight.requires_grad), *module.buffers()]
+            first = [tensor.detach().to("cpu", copy=True) for tensor in changing]
 
             def start() -> None:
                 start_random(seed)
-                for weight, value in zip(trained, first, strict=True):
-                    weight.data.copy_(value)
+                for tensor, value in zip(changing, first, strict=True):
+                    tensor.data.copy_(value)
 
             train_with(self.trainer, module, data_set(new, old), start, self._trainer_passes)
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from taskorder.arguments import BadArgument, did_you_mean
+from taskorder.task.labels import lacks_value
 from taskorder.task.rows import listed
 
 try:
@@ -128,6 +129,13 @@ class InputEncoder:
                 f"Columns: {listed(known)}."
             )
         parts = [[row.get(name, "") for row in rows] if rows else list(values[name]) for name in self.columns]
+        for name, part in zip(self.columns, parts, strict=True):
+            lacking = [value for value in part if lacks_value(value)]
+            if lacking:  # it would be the text "None", or "nan"
+                raise BadArgument(
+                    f"`tasks` must have a text in every row of the column {name!r}, got {lacking[0]!r}. "
+                    "Fill or drop missing texts first."
+                )
         return [tuple(map(str, texts)) for texts in zip(*parts, strict=True)]
 
     def _images(self, values: Any, config: Any) -> Encoded:

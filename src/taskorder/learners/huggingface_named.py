@@ -58,8 +58,13 @@ def named_huggingface(
     if rank is not None:
         settings.setdefault("learning_rate", LORA_RATE)
     recipe = FineTuning(epochs=epochs, batch_size=batch_size or FineTuning.batch_size, **settings)
+    if not isinstance(merge, bool):
+        raise BadArgument(f"`learner` must have True or False as merge, got {merge!r}.")
+    if images and max_length is not None:
+        raise BadArgument(f"`learner` must have no max_length for images, got {max_length!r}. It cuts texts.")
     factory, processor, limit = _loaded(path, tasks[0], images)
-    max_length = None if images else max_length or limit
+    if max_length is None and not images:
+        max_length = limit
     lora = None if rank is None else _lora(rank, tasks[0], images)
     return HuggingFaceLearner(
         factory, processor, recipe, lora=lora, merge=merge, max_length=max_length, heads=heads, strategy=strategy

@@ -14,6 +14,8 @@ SCHEDULES = (
     "linear", "cosine", "cosine_with_restarts", "polynomial", "constant", "constant_with_warmup", "inverse_sqrt",
 )  # fmt: skip
 """Those of transformers that need no settings of their own and no losses on other data."""
+SFT_LENGTH = 1024
+"""Tokens that an SFTConfig cuts texts to, where nothing is said."""
 OPTIMIZERS = ("adamw_torch", "adamw_torch_fused")
 PLAIN_SETTINGS = {
     "adam_beta1": 0.9,
@@ -27,8 +29,10 @@ PLAIN_SETTINGS = {
     "train_sampling_strategy": "random",
     "packing": False,
     "assistant_only_loss": False,
+    "loss_type": "nll",
+    "router_aux_loss_coef": None,
 }
-"""Settings of TrainingArguments, and the last two of SFTConfig, that a recipe has no place for, with the only value
+"""Settings of TrainingArguments, and the last four of SFTConfig, that a recipe has no place for, with the only value
 that it follows."""
 
 

@@ -85,8 +85,10 @@ class FineTuner:
                     torch.nn.utils.clip_grad_norm_(weights, recipe.max_grad_norm)
                 with room_for("what AdamW keeps of each weight"):
                     scaler.step(optimizer)
+                scale = scaler.get_scale()
                 scaler.update()
-                schedule.step()
+                if scaler.get_scale() >= scale:  # else the step was left out: too much for fp16
+                    schedule.step()
         optimizer.zero_grad()
 
     def losses_by_class(self, module: Any, values: Any) -> Floats:

@@ -1,8 +1,7 @@
 """A JAX network (engine/nets.py, or any pair of init and apply) trained by the engine, many at a time.
 
 `fit_many` trains several models on several tasks in one compiled batch; `fit` is a batch of one, so that both give the
-same numbers. The order of examples depends on the seed, the task and the visit, not on what was learned before. With
-heads or a strategy training takes the general step of jax_training.py, else that of the engine.
+same numbers. The order of examples depends on the seed, the task and the visit, not on what was learned before.
 """
 
 from __future__ import annotations
@@ -24,21 +23,13 @@ from taskorder.checks import Floats, seed_number
 from taskorder.engine.capacity import networks_that_fit
 from taskorder.engine.losses import CrossEntropy, as_floats
 from taskorder.engine.nets import Net, Params
-from taskorder.engine.train import Recipe, State, start, train_task
+from taskorder.engine.past import Past, first_memory
+from taskorder.engine.train import Recipe, State, remembered, start, train_task
 from taskorder.learners.frozen import checked_frozen
 from taskorder.learners.frozen_description import frozen_text
-from taskorder.learners.jax_examples import (
-    SMALLEST_BUCKET,
-    HeadNumbers,
-    dense_array,
-    old_pool,
-    on_device,
-    padded_count,
-    padded_pool,
-)
+from taskorder.learners.jax_examples import SMALLEST_BUCKET, dense_array, on_device, padded_count, padded_pool
 from taskorder.learners.jax_frozen import JaxFrozen
-from taskorder.learners.jax_strategies import jax_strategy
-from taskorder.learners.jax_training import Lessons, train_mixed
+from taskorder.learners.jax_strategies import ByEngine, past_of_heads, past_of_kept
 from taskorder.learners.protocol import (
     ByClass,
     Score,
@@ -49,7 +40,7 @@ from taskorder.learners.protocol import (
     score_by_class,
 )
 from taskorder.learners.strategy import Old, OwnStrategy, Strategic, checked_heads
-from taskorder.strategies import EWC, Distill, L2Init, Strategy
+from taskorder.strategies import EWC, Distill, L2Init, Replay, Strategy
 from taskorder.task import Task
 
 EXAMPLES_AT_ONCE = 4096
@@ -203,9 +194,10 @@ class JaxLearner(Strategic, ByClass):
 
     def _begun(self, model: JaxModel) -> JaxModel:
         """With what the strategy remembers before the first task."""
-        if model.memory is None and hasattr(self._acting, "start"):
-            return model._replace(memory=self._acting.start(model))
-        return model
+        if model.memory is not None or not isinstance(self._acting, ByEngine):
+            return model
+        batch = model.batch._replace(memory=first_memory(self.strategy, model.batch.params))
+        return model._replace(batch=batch)
 
     def _set_strategy(self, strategy: Strategy | OwnStrategy | None) -> None:
         super()._set_strategy(strategy)
@@ -214,7 +206,7 @@ class JaxLearner(Strategic, ByClass):
     def _carried_out(self, strategy: Strategy | OwnStrategy) -> Any:
         """Also what adds to the loss."""
         if isinstance(strategy, EWC | Distill | L2Init):
-            return jax_strategy(strategy, self)
+            return ByEngine(strategy)
         return super()._carried_out(strategy)
 
     def _shape(self, count: int, old: Old | None) -> _Shape:
@@ -231,24 +223,26 @@ class JaxLearner(Strategic, ByClass):
         olds: Sequence[Old | None],
     ) -> list[JaxModel]:
         """N models, padded to a power of two, after training on the distinct tasks among `tasks`."""
-        recipe = replace(self.recipe, batch_size=shape.batch_size)
+        by_engine = isinstance(self._acting, ByEngine)
+        strategy = self.strategy if by_engine else None if olds[0] is None else olds[0].replay
+        recipe = replace(self.recipe, batch_size=shape.batch_size, strategy=strategy)
         distinct = list({task.name: task for task in tasks}.values())
         place = {task.name: number for number, task in enumerate(distinct)}
         rows = [min(row, len(models) - 1) for row in range(padded_count(len(models)))]
         keys = jnp.stack([_stream(models[row], tasks[row]) for row in rows])
         places, num_steps = jnp.asarray([place[tasks[row].name] for row in rows]), jnp.asarray(shape.num_steps)
-        before, pool = _together([models[row] for row in rows]), padded_pool(distinct, shape.size, self.given)
-        if self._acting is None and self.heads != "task":
-            state = train_task(self.net, recipe, before, pool, jnp.arange(len(rows)), keys, places, num_steps)
-        else:
-            numbers = HeadNumbers(self, self.num_outputs(tasks[0]))
-            new = numbers.of_tasks(distinct, shape.size)
-            kept = [old for old in (olds[row] for row in rows) if old is not None]
-            old = old_pool(kept, jax.vmap(_apart)(keys), numbers) if kept else None
-            reads = hasattr(self._acting, "read")
-            memory = self._acting.read([models[r] for r in rows], [tasks[r] for r in rows]) if reads else None
-            work = Lessons(pool, numbers.heads(new), keys, places, num_steps, old, memory)
-            state = train_mixed(self.net, recipe, self.strategy if reads else None, shape.extra, before, work)
+        kept = {id(part): part for old in olds if old is not None for part in old.parts}
+        pool = padded_pool(self, distinct, shape.size, list(kept.values()))
+        before, streams = _together([models[row] for row in rows]), jnp.arange(len(rows))
+        past = Past() if by_engine else None
+        if isinstance(strategy, Distill):
+            past = past_of_heads([models[row].memory for row in rows], self.heads, self.num_outputs(tasks[0]))
+        elif isinstance(strategy, Replay):
+            begins = len(distinct) * shape.size + np.cumsum([0, *map(len, kept.values())])
+            own = [old for row in rows if (old := olds[row]) is not None]
+            past = past_of_kept(own, dict(zip(kept, begins, strict=False)), shape.batch_size)
+        state = train_task(self.net, recipe, before, pool, streams, keys, places, num_steps, past)
+        state = remembered(self.net, recipe, state, pool, streams, keys, places)
         return [
             model._replace(batch=state, row=row, classes=task.classes)
             for row, (model, task) in enumerate(zip(models, tasks, strict=True))
@@ -322,8 +316,3 @@ def _stream(model: JaxModel, task: Task) -> Array:
     """The random key for the order of a task's examples."""
     key = jax.random.fold_in(jax.random.key(model.seed), zlib.crc32(task.name.encode()))
     return jax.random.fold_in(key, model.seen.count(task.name))
-
-
-def _apart(key: Array) -> Array:
-    """Another key, for what is drawn of old examples."""
-    return jax.random.fold_in(key, 1 << 20)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -11,8 +11,7 @@ from jax import Array
 from numpy.typing import NDArray
 
 from taskorder.engine.train import Pool
-from taskorder.learners.jax_training import Heads, OldPool
-from taskorder.learners.strategy import KeptExamples, Old
+from taskorder.learners.strategy import KeptExamples
 from taskorder.task import Task, number_array, rows_of
 from taskorder.task.mixed import parts_of
 
@@ -47,78 +46,50 @@ def on_device(inputs: NDArray[Any]) -> Array:
     return jnp.asarray(inputs if inputs.dtype == np.uint8 else np.asarray(inputs, np.float32))
 
 
-def padded_pool(tasks: Sequence[Task], size: int, given: Callable[[Any], NDArray[Any]] = dense_array) -> Pool:
-    """The tasks on the device, each padded to `size` rows: shapes, and with them shuffles, depend on nothing else.
+def padded_pool(learner: Any, tasks: Sequence[Task], size: int, kept: Sequence[KeptExamples] = ()) -> Pool:
+    """Tasks on the device, each padded to `size` rows, and behind them what was kept of others.
 
-    given: from rows to what the network is given.
+    Shapes, and with them shuffles, depend on little more than `size`.
     """
-    counts = [len(task.targets) for task in tasks]
-    arrays = [given(task.inputs) for task in tasks]
-    inputs = np.zeros((len(tasks) * size, *arrays[0].shape[1:]), arrays[0].dtype)
-    rows = np.empty((len(tasks), size), np.int32)
-    labels = np.empty((len(tasks), size), np.int32)
-    for number, (task, count) in enumerate(zip(tasks, counts, strict=True)):
-        inputs[number * size : number * size + count] = arrays[number]
-        within = np.arange(size) % count
-        rows[number] = number * size + within
-        labels[number] = task.targets[within]
-    return Pool(on_device(inputs), jnp.asarray(rows), jnp.asarray(labels), jnp.asarray(np.array(counts, np.int32)))
+    new, old = ([learner.given(each.inputs) for each in some] for some in (tasks, kept))
+    begin, count = len(tasks) * size, sum(map(len, old))
+    room = padded_count(count, POOL_BUCKET) if old else 0
+    inputs = np.zeros((begin + room, *new[0].shape[1:]), np.result_type(*new, *old))
+    rows = np.arange(begin + -(-room // size) * size, dtype=np.int32).reshape(-1, size)
+    labels = np.zeros(rows.shape, np.int32)
+    for number, (task, array) in enumerate(zip(tasks, new, strict=True)):
+        within = np.arange(size) % len(array)
+        inputs[number * size : number * size + len(array)] = array
+        rows[number], labels[number] = number * size + within, task.targets[within]
+    if old:
+        inputs[begin : begin + count] = np.concatenate(old)
+        labels.flat[begin : begin + count] = np.concatenate([part.targets for part in kept])
+    counts = np.array(list(map(len, new)), np.int32)
+    pool = Pool(on_device(inputs), *map(jnp.asarray, (np.minimum(rows, len(inputs) - 1), labels, counts)))
+    return _with_heads(pool, tasks, kept, learner.num_outputs(tasks[0])) if learner.heads == "task" else pool
 
 
-class HeadNumbers:
-    """The outputs that examples are about, each set of classes once."""
+def _with_heads(pool: Pool, tasks: Sequence[Task], kept: Sequence[KeptExamples], outputs: int) -> Pool:
+    """The pool where only the classes of its own task compete for an example; tasks may be mixtures."""
+    numbers: dict[tuple[int, ...], int] = {}
 
-    def __init__(self, learner: Any, outputs: int) -> None:
-        self.learner, self.outputs = learner, outputs
-        self._numbers: dict[bytes, int] = {}
-        self._allowed: list[NDArray[np.bool_]] = []
+    def heads_of(parts: Sequence[tuple[NDArray[Any], int]]) -> NDArray[np.int32]:
+        """The head of each example, out of classes and numbers of examples."""
+        heads = [numbers.setdefault(tuple(classes.tolist()), len(numbers)) for classes, _ in parts]
+        return np.repeat(np.array(heads, np.int32), [count for _, count in parts])
 
-    def of(self, classes: NDArray[Any]) -> int:
-        """The number of a head."""
-        number = self._numbers.setdefault(classes.tobytes(), len(self._numbers))
-        if number == len(self._allowed):
-            self._allowed.append(class_mask(classes, self.outputs))
-        return number
-
-    def of_tasks(self, tasks: Sequence[Task], size: int) -> NDArray[np.int32] | None:
-        """(T, size) the head of each example of a pool, whose tasks may be mixtures; None where all outputs compete."""
-        if self.learner.heads != "task":
-            return None
-        rows = []
-        for task in tasks:
-            own = [np.full(len(part.targets), self.of(np.unique(part.targets)), np.int32) for part in parts_of(task)]
-            rows.append(np.resize(np.concatenate(own), size))
-        return np.stack(rows)
-
-    def heads(self, new: NDArray[np.int32] | None) -> Heads | None:
-        """All of them, on the device."""
-        if new is None:
-            return None
-        allowed = np.zeros((padded_count(len(self._allowed), HEADS_BUCKET), self.outputs), bool)
-        allowed[: len(self._allowed)] = self._allowed
-        return Heads(jnp.asarray(allowed), jnp.asarray(new))
+    own = np.zeros(pool.rows.shape, np.int32)
+    for number, task in enumerate(tasks):
+        parts = [(np.unique(part.targets), len(part.targets)) for part in parts_of(task)]
+        own[number] = np.resize(heads_of(parts), own.shape[1])
+    behind = heads_of([(part.own, len(part)) for part in kept])
+    own[len(tasks) :].flat[: len(behind)] = behind
+    allowed = np.zeros((padded_count(len(numbers), HEADS_BUCKET), outputs), bool)
+    for classes, head in numbers.items():
+        allowed[head] = class_mask(classes, outputs)
+    return pool._replace(allowed=jnp.asarray(allowed), own=jnp.asarray(own))
 
 
-def class_mask(classes: NDArray[Any], outputs: int) -> NDArray[np.bool_]:
+def class_mask(classes: Sequence[int] | NDArray[Any], outputs: int) -> NDArray[np.bool_]:
     """(outputs,) which of them are for these classes."""
     return np.isin(np.arange(outputs), classes)
-
-
-def old_pool(olds: Sequence[Old], keys: Array, heads: HeadNumbers) -> OldPool:
-    """What N networks have kept; examples that several of them share are on the device once."""
-    distinct: dict[int, KeptExamples] = {id(part): part for old in olds for part in old.parts}
-    begins = dict(zip(distinct, np.cumsum([0, *map(len, distinct.values())]).tolist(), strict=False))
-    inputs = np.concatenate([heads.learner.given(part.inputs) for part in distinct.values()])
-    padded = np.zeros((padded_count(len(inputs), POOL_BUCKET), *inputs.shape[1:]), inputs.dtype)
-    padded[: len(inputs)] = inputs
-    counts = [len(old.targets) for old in olds]
-    rows, labels, numbers = (np.zeros((len(olds), padded_count(max(counts), KEPT_BUCKET)), np.int32) for _ in range(3))
-    for network, (old, count) in enumerate(zip(olds, counts, strict=True)):
-        rows[network, :count] = np.concatenate([begins[id(part)] + np.arange(len(part)) for part in old.parts])
-        labels[network, :count] = old.targets
-        if heads.learner.heads == "task":
-            numbers[network, :count] = np.concatenate([np.full(len(part), heads.of(part.own)) for part in old.parts])
-    return OldPool(
-        on_device(padded), jnp.asarray(rows), jnp.asarray(labels), jnp.asarray(numbers),
-        jnp.asarray(np.array(counts, np.int32)), keys,
-    )  # fmt: skip

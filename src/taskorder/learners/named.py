@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import signature
 from typing import Any
 
 from taskorder.arguments import BadArgument, did_you_mean
@@ -136,7 +137,9 @@ def _estimator(text: str, batch_size: int | None) -> Any:
     for module in SKLEARN:
         estimator = getattr(import_module(f"sklearn.{module}"), name, None) if name else None
         if isinstance(estimator, type) and issubclass(estimator, BaseEstimator):
-            if batch_size is not None and name == "MLPClassifier":
+            if batch_size is not None and "batch_size" not in signature(estimator).parameters:
+                raise BadArgument(f"`batch_size` must be left out for {name}, which has none, got {batch_size}.")
+            if batch_size is not None:
                 settings.setdefault("batch_size", batch_size)
             try:
                 return estimator(**settings)

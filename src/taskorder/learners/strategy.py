@@ -172,6 +172,13 @@ class FirmWeights(NamedTuple):
     matters: Any
 
 
+class LearnedClasses(NamedTuple):
+    """The memory of what the engine does beside the state of its networks."""
+
+    classes: tuple[Ints, ...]
+    """Of each learned task."""
+
+
 class FormerNet(NamedTuple):
     """The memory of distillation: the network after the last task, and the classes of each task that it learned."""
 
@@ -179,12 +186,16 @@ class FormerNet(NamedTuple):
     classes: tuple[Ints, ...]
 
 
-def learned_classes(memory: FormerNet | None, task: Task) -> tuple[Ints, ...]:
+BUILT_IN_MEMORIES = ReplayMemory | FirmWeights | FormerNet | LearnedClasses
+"""What no strategy of a person remembers."""
+
+
+def learned_classes(memory: FormerNet | LearnedClasses | None, task: Task) -> tuple[Ints, ...]:
     """The classes of each learned task, the last one included."""
     return *(() if memory is None else memory.classes), np.unique(task.targets)
 
 
-def competing_classes(memory: FormerNet, heads: str) -> list[Ints]:
+def competing_classes(memory: FormerNet | LearnedClasses, heads: str) -> list[Ints]:
     """The classes that compete in old answers: those of each learned task with a head of its own, or all of them."""
     if heads == "task":
         return list({own.tobytes(): own for own in memory.classes}.values())
@@ -242,7 +253,7 @@ class Strategic:
         if self._acting is None or memory is None:
             return
         wanted = getattr(self._acting, "memory_kind", None)
-        fits = isinstance(memory, wanted) if wanted else not isinstance(memory, ReplayMemory | FirmWeights | FormerNet)
+        fits = isinstance(memory, wanted) if wanted else not isinstance(memory, BUILT_IN_MEMORIES)
         if not fits:
             raise BadArgument(
                 f"`model` must be one that was trained with {self.strategy!r}, or with no strategy, got one with "

@@ -90,7 +90,7 @@ def label_list(value: Any, where: str) -> list[Hashable]:
     except (TypeError, ValueError, RuntimeError):
         raise ValueError(f"{where} must list one label for each example, numbers or texts.") from None
     for label in labels:
-        if _is_missing(label):
+        if lacks_value(label):
             raise ValueError(f"{where} must not be missing, got {label!r}. Drop examples without a label.")
     return labels
 
@@ -119,10 +119,10 @@ def number_labels(value: Any, where: str) -> Floats:
     return numbers
 
 
-def _is_missing(label: Any) -> bool:
+def lacks_value(value: Any) -> bool:
     """None, a number that is none, and what pandas and polars take for a missing value."""
     try:
-        return label is None or bool(label != label)
+        return value is None or bool(value != value)
     except TypeError:  # pandas.NA is not even different from itself
         return True
 

@@ -239,6 +239,22 @@ def test_columns_are_named(bert, tokenizer):
         Task("film", data, "star")
 
 
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_texts_that_are_missing_in_a_column_are_refused(bert, tokenizer, missing):
+    """They would be the words None and nan."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"review": ["good", missing, "bad", "poor"], "stars": [5, 4, 1, 1]})
+    frame["review"] = frame["review"].astype(object)
+    task = Task("film", frame, ["yes", "yes", "no", "no"])
+    learner = HuggingFaceLearner(bert, tokenizer, RECIPE, column="review")
+    with pytest.raises(
+        ValueError, match=r"^`tasks` must have a text in every row of the column 'review', got (None|nan)\."
+    ):
+        learner.fit(learner.make(0), task)
+    numbers = HuggingFaceLearner(bert, tokenizer, RECIPE, column=("stars",))
+    assert numbers.fit(numbers.make(0), task).seen == ("film",)
+
+
 def test_models_and_tasks_must_go_together(bert, gpt2, tokenizer, reviews, corpora, images, folder):
     from transformers import AutoModel
 

@@ -13,7 +13,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from taskorder.learners import FineTuning, HuggingFaceLearner, learn_orders
+from taskorder.learners import FineTuning, HuggingFaceLearner, KeptExamples, Replay, learn_orders
 from taskorder.learners.huggingface_weights import SpillFolder, WeightShelf
 
 pytestmark = pytest.mark.filterwarnings("default")
@@ -138,6 +138,22 @@ def test_a_model_of_a_person_is_adopted(bert, tokenizer, reviews, gpt2):
         learner.adopt(gpt2(), ())
     with pytest.raises(ValueError, match=r"^`model` must be a model of transformers or of this learner, got int\."):
         learner.adopt(3, ())
+
+
+def test_a_model_that_another_strategy_has_trained_is_refused(bert, tokenizer, reviews):
+    class Own:
+        def replayed(self, memory):
+            return memory or []
+
+        def remember(self, memory, task, model, rng):
+            return [KeptExamples.of(task, [0])]
+
+    learners = [HuggingFaceLearner(bert, tokenizer, RECIPE, strategy=strategy) for strategy in (Replay(2), Own())]
+    models = [learner.fit(learner.make(0), reviews[0]) for learner in learners]
+    for learner, own, other in zip(learners, models, models[::-1], strict=True):
+        assert learner.adopt(own, reviews[0].classes) is own
+        with pytest.raises(ValueError, match=r"^`model` must be one that was trained with .*, or with no strategy, g"):
+            learner.adopt(other, reviews[0].classes)
 
 
 def test_a_model_that_differs_where_nothing_is_trained_is_refused(bert, tokenizer, reviews, adapter):

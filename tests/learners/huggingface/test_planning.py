@@ -110,6 +110,8 @@ def test_a_learner_that_is_wrong_is_one_line(tmp_path, monkeypatch, capsys, fold
         (f"hf:{tmp_path / 'nowhere'}", "`--learner` must name a folder with a model of transformers and its tokenizer"),
         (f"hf:{folder / 'bert'}(rank=8)", "`--learner` must be one of lora, merge, max_length, learning_rate"),
         (f"hf:{folder / 'bert'}(lora=0)", "`--learner` must have a rank of at least 1 as lora, got 0."),
+        (f"hf:{folder / 'bert'}(max_length=0)", "`max_length` must be a positive integer, got 0."),
+        (f"hf:{folder / 'bert'}(lora=2,merge='no')", "`--learner` must have True or False as merge, got 'no'."),
         (f"hf:{folder / 'bert'}(8)", "`--learner` must be like hf:MODEL_PATH(lora=8,learning_rate=1e-3)"),
         (f"hf:{folder / 'bert'}(lora=8)(merge=True)", "bert(lora=8)(merge=True)': more than one pair of brackets."),
         (f"hf:{folder / 'bert'}(precision=bf16)", "precision=bf16 is no plain value; texts stand in quotes."),
@@ -135,6 +137,11 @@ def test_texts_without_labels_need_a_language_model(tmp_path, monkeypatch, capsy
 def test_a_tilde_is_the_home_folder(monkeypatch, folder, reviews):
     monkeypatch.setenv("HOME", str(folder))
     assert named_learner("hf:~/bert", reviews).make(0).weights.read().keys() >= {"classifier.weight"}
+
+
+def test_images_have_no_length_to_cut(folder, images):
+    with pytest.raises(ValueError, match=r"^`learner` must have no max_length for images, got 8\. It cuts texts\."):
+        named_learner(f"hf:{folder / 'vit'}(max_length=8)", images)
 
 
 def test_a_model_is_trained_as_precisely_as_its_recipe_says(tmp_path, folder, tokenizer, reviews):

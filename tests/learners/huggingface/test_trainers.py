@@ -177,3 +177,29 @@ def test_a_trainer_that_runs_out_of_memory_takes_smaller_passes(bert, tokenizer,
     learner = HuggingFaceLearner(bert, tokenizer, trainer=trainer(limited(0)))
     with pytest.raises(ValueError, match=r"^`learner` must fit into memory, got out of memory with one example"):
         learner.fit(learner.make(0), reviews[0])
+
+
+def test_a_trainer_that_begins_again_forgets_what_its_passes_have_counted(bert, tokenizer, reviews, trainer):
+    """Statistics of batches, say."""
+    from transformers import Trainer
+
+    class Later(Trainer):
+        def compute_loss(self, model, inputs, **options):
+            if self.state.global_step == 1 and len(inputs["labels"]) > 5:
+                raise torch.OutOfMemoryError("CUDA out of memory")
+            return super().compute_loss(model, inputs, **options)
+
+    def count(module, _):
+        module.passes += float(module.training)
+
+    def counting():
+        model = bert()
+        model.register_buffer("passes", torch.zeros(1))
+        model.register_forward_pre_hook(count)
+        return model
+
+    factory = trainer(Later, num_train_epochs=2)
+    learner = HuggingFaceLearner(counting, tokenizer, trainer=factory)
+    tuned = learner.fit(learner.make(0), reviews[0])
+    assert [made.args.per_device_train_batch_size for made in factory.made] == [20, 10, 5]
+    assert tuned.weights.read()["passes"].tolist() == [8.0]

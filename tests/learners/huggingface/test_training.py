@@ -180,12 +180,19 @@ def test_training_arguments_that_would_be_passed_over_are_refused(tmp_path, bert
     assert got in str(problem.value)
 
 
-def test_settings_of_trl_that_make_other_batches_are_refused(tmp_path, gpt2, tokenizer):
+def test_settings_of_trl_that_would_be_passed_over_are_refused(tmp_path, gpt2, tokenizer):
     trl = pytest.importorskip("trl")
     plain = {"use_cpu": True, "bf16": False}
     assert HuggingFaceLearner(gpt2, tokenizer, trl.SFTConfig(str(tmp_path), **plain)).recipe.precision == "fp32"
-    with pytest.raises(ValueError, match=r"^`recipe` must be AdamW with plain settings, got packing=True\."):
-        HuggingFaceLearner(gpt2, tokenizer, trl.SFTConfig(str(tmp_path), packing=True, **plain))
+    for name, value in (("packing", True), ("loss_type", "dft"), ("router_aux_loss_coef", 0.1)):
+        with pytest.raises(ValueError, match=rf"^`recipe` must be AdamW with plain settings, got {name}={value!r}\."):
+            HuggingFaceLearner(gpt2, tokenizer, trl.SFTConfig(str(tmp_path), **{name: value}, **plain))
+    shorter = trl.SFTConfig(str(tmp_path), max_length=8, **plain)
+    with pytest.raises(
+        ValueError, match=r"^`recipe` must have no max_length of its own, got 8\. Write .* max_length=8"
+    ):
+        HuggingFaceLearner(gpt2, tokenizer, shorter)
+    assert HuggingFaceLearner(gpt2, tokenizer, shorter, max_length=8).max_length == 8
 
 
 def test_the_same_seed_gives_the_same_numbers(bert, tokenizer, reviews):
@@ -265,6 +272,23 @@ def test_mixed_precision_gives_about_the_same(bert, tokenizer, reviews, precisio
         assert all(tensor.dtype == torch.float32 for tensor in model.weights.read().values())
     assert losses[0] != losses[1]
     assert losses[0] == pytest.approx(losses[1], abs=0.05)
+
+
+def test_steps_that_fp16_leaves_out_take_none_of_the_schedule(monkeypatch, bert, tokenizer, reviews):
+    """As in Trainer: gradients that are too large for 16 bits are left out, and the scale is halved."""
+    rates, step, scaler = [], torch.optim.AdamW.step, torch.amp.GradScaler
+
+    def noted(self, *more):
+        rates.append(self.param_groups[0]["lr"])
+        return step(self, *more)
+
+    monkeypatch.setattr(torch.optim.AdamW, "step", noted)
+    monkeypatch.setattr(torch.amp, "GradScaler", lambda device, enabled: scaler(device, 2.0**24, enabled=enabled))
+    recipe = FineTuning(max_steps=20, learning_rate=1e-3, precision="fp16")
+    learner = HuggingFaceLearner(bert, tokenizer, recipe, device="cpu")
+    learner.fit(learner.make(0), reviews[0])
+    assert 0 < len(rates) < 20
+    assert rates == pytest.approx([1e-3 * (1 - k / 20) for k in range(len(rates))])
 
 
 @pytest.mark.parametrize("device", ["cpu", *(["cuda"] if torch.cuda.is_available() else [])])
