@@ -1,20 +1,23 @@
 """The cells of the atlas that are trained, a row each: the table of the page "When does order matter?".
 
-    python -m reproduction.atlas_table
+    python -m reproduction.atlas_table              # the table
+    python -m reproduction.atlas_table docs         # the picture docs/when.png: spread against retention
 
 What the columns mean is in `reproduction/figures/atlas.py`; gains are points above the mean of all orders.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from reproduction.atlas_results import CellResult, over_sets
 from reproduction.figures.atlas import Config, results_by_data, specs
 from reproduction.figures.atlas_claims import DATA, HEADS, WAYS
 from reproduction.law_results import LAST_ROW, LAW, RUN, SHRUNKEN
-from reproduction.running import STORE, TABLES, load_tables
+from reproduction.running import STORE, TABLES, load_tables, read
 from taskorder.runs.settings import JOINT
 from taskorder.runs.store import Store
 
@@ -29,6 +32,9 @@ COLUMNS = (
     "r²: law / another run",
     "all tasks mixed",
 )
+
+
+RESULTS = Path("reproduction/results")
 
 
 def table(results: Sequence[CellResult]) -> Iterator[str]:
@@ -55,7 +61,7 @@ def row(result: CellResult, joint: CellResult | None) -> Iterator[str]:
     yield over_sets(joint.accuracy - result.accuracy).show(1, sign=True) if joint and same else "-"
 
 
-def main(folder: Path = Path("reproduction/results")) -> None:
+def main(folder: Path = RESULTS) -> None:
     """Print the tables of all data sets of which something is trained."""
     config = Config()
     with Store(folder / STORE) as store:
@@ -69,5 +75,17 @@ def main(folder: Path = Path("reproduction/results")) -> None:
             print(f"{DATA[data]}\n", *lines, "", sep="\n")
 
 
+def draw(folder: Path) -> None:
+    """Draw the panels of the stored figure that show spread against retention."""
+    from taskorder.plots.draw import save
+
+    figure = read(RESULTS / "atlas.json")
+    shown = tuple(panel for panel in figure.panels if panel.x_label == "retention")
+    save(replace(figure, panels=shown, columns=len(shown), name="when").drawing, folder)
+
+
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:]:
+        draw(Path(sys.argv[1]))
+    else:
+        main()

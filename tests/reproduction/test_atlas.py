@@ -1,11 +1,12 @@
 """The atlas on runs with known answers: spread, retention and gains are found again, and every claim can turn."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from reproduction import claims
+from reproduction import atlas_table, claims
 from reproduction.atlas import cells, main, network_steps, toml
 from reproduction.atlas_results import ALL_PAIRS, LAST_PAIR, RUN_ENDING, CellResult, mean_root, over_sets, slope
 from reproduction.figures import atlas as figure_module
@@ -16,6 +17,7 @@ from taskorder.runs.settings import JOINT, read_config
 from taskorder.runs.specs import RunSpecs, orders_to_train
 from taskorder.theory.law import knowledge_path
 
+ROOT = Path(__file__).parents[2]
 SETS = 3
 NONE = dict.fromkeys(("fashion", "cifar100", "features", "cifar100_20tasks", "features_10tasks", "features_20tasks"), 0)
 SMALL = Config(**{**NONE, "fashion": SETS})
@@ -73,7 +75,9 @@ def result_of(name, count=SETS, contrast=0.6, mixed=0.2, **how):
     cell = BY_NAME[name]
     config = replace(cell.config, num_sets=count)
     rows = [
-        run_of(spec.params, table(spec.params["set"], config.num_tasks, contrast, mixed), KEPT[cell.way], **how)
+        run_of(
+            spec.params, table(spec.params["set"], config.num_tasks, contrast, mixed), KEPT.get(cell.way, 1.0), **how
+        )
         for spec in RunSpecs(config)
     ]
     return CellResult(cell, part_of(name, name, config, rows, 3))
@@ -265,3 +269,25 @@ def test_the_figure_wants_the_runs_that_the_settings_train():
     wanted = {spec.digest for spec in specs(figure_module.FIGURES[0].full)}
     assert {spec.digest for cell in cells() for spec in RunSpecs(cell.config)} == wanted
     assert sum(cell.way == JOINT for cell in cells()) == 9
+
+
+def test_a_row_of_the_table_says_what_was_made():
+    plain, mixed = result_of("fashion-shared-plain"), result_of("fashion-shared-joint", level=0.1)
+    heading, _, line = atlas_table.table([plain, mixed])
+    cells_of = [cell.strip() for cell in line.strip("|").split("|")]
+    assert len(cells_of) == len(heading.strip("|").split("|"))
+    assert cells_of[0] == "one head, plain"
+    assert cells_of[1] == f"{plain.accuracy.mean():.1f}"
+    assert cells_of[6].startswith("10 % [10, 10]")
+    assert cells_of[7].endswith("/ 1.00")
+    alone = [*atlas_table.table([plain])][-1]
+    assert alone.endswith("| - |")
+
+
+@pytest.mark.slow("pages")
+def test_the_tables_of_the_page_are_those_of_the_kept_runs(capsys):
+    atlas_table.main(ROOT / "reproduction" / "results")
+    page = (ROOT / "docs" / "when.md").read_text(encoding="utf-8")
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
+    assert len(lines) > 20
+    assert [line for line in lines if line not in page] == []
