@@ -350,3 +350,10 @@ def test_a_pilot_prints_as_its_plan_does():
     assert repr(result).endswith(": table, transfer, measured, sample")
     assert len(repr(result)) < 700
     assert result._repr_html_() == result.plan._repr_html_()
+
+
+@pytest.mark.parametrize(("retention", "said"), [(0.97, True), (0.9, False)])
+def test_where_nearly_all_is_kept_no_larger_pilot_is_asked_for(retention, said):
+    found = plan(names(), retaining(random_table(5), retention), seeds=1, draws=20, retention=retention)
+    assert found.confidence.verdict == NOISY
+    assert any("keep so much gained at most 1.5 points" in note for note in found.notes) is said

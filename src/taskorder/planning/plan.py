@@ -38,7 +38,7 @@ from taskorder.planning.choice import (
     price_notes,
     rule_order,
 )
-from taskorder.planning.confidence import NOISY, confidence, predicted
+from taskorder.planning.confidence import confidence, predicted
 from taskorder.planning.estimate import TransferLosses
 from taskorder.planning.fitted_law import FittedLaw, fitted_law
 from taskorder.planning.measurements import Measurements, Part
@@ -47,10 +47,10 @@ from taskorder.planning.mix import Compared, compared_with_mix, mixable, seeds_i
 from taskorder.planning.pair_effects import PairEffects
 from taskorder.planning.pair_orders import pair_orders
 from taskorder.planning.pilot import checked_size, label_notes
-from taskorder.planning.tried import Tried, head_notes, tried
-from taskorder.planning.warnings import ENOUGH, cautions
+from taskorder.planning.tried import head_notes, noise_notes, tried
+from taskorder.planning.warnings import cautions
 from taskorder.progress import shown_progress
-from taskorder.records import Alternative, Confidence, Plan
+from taskorder.records import Alternative, Plan
 from taskorder.runs.store import Store
 from taskorder.strategies import BY_TASK
 from taskorder.task import Task, align
@@ -308,7 +308,7 @@ def run_pilot(
     prediction = predicted(found.pilot, made.order, constraints, draws=resamples, seed=drawn_with)
     made = replace(
         made,
-        notes=(*notes, *found.notes, *filter(None, [beside.note]), *cut, *_more_examples(sure, found), *made.notes),
+        notes=(*notes, *found.notes, *filter(None, [beside.note]), *cut, *noise_notes(sure, found), *made.notes),
         prediction=replace(prediction, retention=found.kept.sentence, cost=found.cost and found.cost + beside.cost),
         mix=beside.found,
         regret=_regret(law, made.order, constraints),
@@ -347,14 +347,6 @@ def _by_pairs(made: Plan, effects: PairEffects, law: FittedLaw, constraints: Con
 def _plain(value: Any) -> Any:
     """A number of numpy as one of Python, which JSON can hold."""
     return value.item() if isinstance(value, np.generic) else value
-
-
-def _more_examples(sure: Confidence | None, found: Tried) -> list[str]:
-    """What to do about noise."""
-    least = min(len(task.targets) for task in found.sample)
-    if sure is None or sure.verdict != NOISY or not least or least >= ENOUGH:
-        return []
-    return [f"a pilot of {ENOUGH} examples a task would tell more than one of {least}"]
 
 
 def _regret(law: FittedLaw, order: Order, constraints: Constraints) -> float | None:

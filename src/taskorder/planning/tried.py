@@ -16,6 +16,7 @@ from taskorder.learners.orders import FitReport
 from taskorder.learners.protocol import Learner, own_outputs
 from taskorder.planning.budget import Budget
 from taskorder.planning.choice import AUTO
+from taskorder.planning.confidence import NOISY
 from taskorder.planning.estimate import TransferLosses
 from taskorder.planning.fitted_law import CARRIED, FittedLaw, Pilot, fitted_law
 from taskorder.planning.measurements import Measurements
@@ -23,10 +24,16 @@ from taskorder.planning.measuring import SeedScores, measure_pilot, measurements
 from taskorder.planning.pilot import pilot_sample, sample_apart, sample_notes
 from taskorder.planning.racing import race
 from taskorder.planning.retention import Kept, kept
+from taskorder.planning.warnings import ENOUGH
+from taskorder.records import Confidence
 from taskorder.runs.store import Store
 from taskorder.strategies import BY_TASK
 from taskorder.task import Task
 from taskorder.theory.law import PLAIN_RETENTION
+
+KEPT_NEARLY_ALL, MOST_GAINED = 0.96, 1.5
+"""Retention, and the most points that the best order of another run earned in a learner that kept so much: ten learners
+of five to twenty tasks over frozen features (`python -m reproduction.atlas_table`)."""
 
 
 class Tried(NamedTuple):
@@ -179,6 +186,18 @@ def has_heads(learner: Learner, tasks: Sequence[Task]) -> bool:
     """Whether tasks are tested on outputs that others do not train: one head for the same classes is a shared one."""
     own = [own_outputs(learner, task) for task in tasks]
     return len({each.tobytes() for each in own if each is not None}) > 1
+
+
+def noise_notes(sure: Confidence | None, found: Tried) -> list[str]:
+    """What to do where orders cannot be told apart: nothing, where so much is kept that there is little to gain."""
+    if sure is None or sure.verdict != NOISY:
+        return []
+    if found.kept.real.mean() >= KEPT_NEARLY_ALL:
+        return [f"learners that keep so much gained at most {MOST_GAINED:g} points by the best order (docs/when.md)"]
+    least = min(len(task.targets) for task in found.sample)
+    if not least or least >= ENOUGH:
+        return []
+    return [f"a pilot of {ENOUGH} examples a task would tell more than one of {least}"]
 
 
 def head_notes(learner: Learner, tasks: Sequence[Task], rule: str) -> list[str]:
