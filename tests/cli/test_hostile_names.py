@@ -177,6 +177,14 @@ def test_numbers_stay_numbers_and_texts_that_run_are_marked():
     assert cells == ["\t=1", "\r=1", *FORMULAS]
 
 
+def test_blanks_before_a_formula_hide_it_not():
+    paper = io.StringIO()
+    write_rows(paper, [["x", " =1+2", "\u00a0@a", " ' =1", " -0.5", " a=b", "'s"]])
+    assert paper.getvalue() == "x,' =1+2,'\u00a0@a,' ' =1, -0.5, a=b,'s\n"
+    cells = next(read_rows(io.StringIO(paper.getvalue(), newline=""), "a.csv", separator=",")[1])[1]
+    assert cells == ["x", " =1+2", "\u00a0@a", " ' =1", "-0.5", "a=b", "'s"]
+
+
 def test_a_workbook_of_such_a_table_has_the_same_names(tmp_path):
     openpyxl = pytest.importorskip("openpyxl")
     book = openpyxl.Workbook()

@@ -231,10 +231,20 @@ OFFICE = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
 PACKAGE = "http://schemas.openxmlformats.org/package/2006"
 MAIN = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
 KINDS = "application/vnd.openxmlformats-officedocument.spreadsheetml"
+TWO_TASKS = "<row><c><v>1</v></c><c><v>0.5</v></c></row><row><c><v>0.5</v></c><c><v>1</v></c></row>"
+CHART_VIEW = '<customSheetView guid="{00000000-0000-0000-0000-000000000000}" scale="100"/>'
 
 
-def workbook(*rows: str | Texts, strings: tuple[str | Texts, ...] = (), sheets: int = 1, before: str = "") -> Make:
-    """A workbook whose sheets are all the same part."""
+def workbook(
+    *rows: str | Texts,
+    strings: tuple[str | Texts, ...] = (),
+    sheets: int = 1,
+    before: str = "",
+    inside: str = "",
+    relations: str = "",
+    more: dict[str, str] | None = None,
+) -> Make:
+    """A workbook whose sheets are all the same part, with more in its main part, more relations and more parts."""
     named = "".join(f'<sheet name="s{k}" sheetId="{k + 1}" r:id="a"/>' for k in range(sheets))
     parts: dict[str, tuple[str | Texts, ...]] = {
         "[Content_Types].xml": (
@@ -248,14 +258,15 @@ def workbook(*rows: str | Texts, strings: tuple[str | Texts, ...] = (), sheets: 
             f'<Relationships xmlns="{PACKAGE}/relationships">'
             f'<Relationship Id="a" Type="{OFFICE}/officeDocument" Target="xl/workbook.xml"/></Relationships>',
         ),
-        "xl/workbook.xml": (f'<workbook {MAIN} xmlns:r="{OFFICE}"><sheets>{named}</sheets></workbook>',),
+        "xl/workbook.xml": (f'<workbook {MAIN} xmlns:r="{OFFICE}"><sheets>{named}</sheets>{inside}</workbook>',),
         "xl/_rels/workbook.xml.rels": (
             f'<Relationships xmlns="{PACKAGE}/relationships">'
             f'<Relationship Id="a" Type="{OFFICE}/worksheet" Target="sheet.xml"/>'
-            f'<Relationship Id="b" Type="{OFFICE}/sharedStrings" Target="strings.xml"/></Relationships>',
+            f'<Relationship Id="b" Type="{OFFICE}/sharedStrings" Target="strings.xml"/>{relations}</Relationships>',
         ),
         "xl/sheet.xml": (f"{before}<worksheet {MAIN}><sheetData>", *rows, "</sheetData></worksheet>"),
         "xl/strings.xml": (f"<sst {MAIN}>", *strings, "</sst>"),
+        **{name: (part,) for name, part in (more or {}).items()},
     }
 
     def make(path: Path) -> None:
@@ -266,6 +277,65 @@ def workbook(*rows: str | Texts, strings: tuple[str | Texts, ...] = (), sheets: 
                         file.writelines(part.encode() for part in ([piece] if isinstance(piece, str) else piece()))
 
     return make
+
+
+def linked_workbook() -> Make:
+    """A workbook that names one long list of sheets elsewhere again and again."""
+    return workbook(
+        TWO_TASKS,
+        inside="".join(["<externalReferences>", '<externalReference r:id="c"/>' * 20_000, "</externalReferences>"]),
+        relations=f'<Relationship Id="c" Type="{OFFICE}/externalLink" Target="elsewhere.xml"/>',
+        more={
+            "xl/elsewhere.xml": f'<externalLink {MAIN}><externalBook xmlns:r="{OFFICE}" r:id="a"><sheetNames>'
+            + '<sheetName val="a"/>' * 20_000
+            + "</sheetNames></externalBook></externalLink>",
+            "xl/_rels/elsewhere.xml.rels": f'<Relationships xmlns="{PACKAGE}/relationships">'
+            f'<Relationship Id="a" Type="{OFFICE}/externalLinkPath" Target="b.xlsx" TargetMode="External"/>'
+            "</Relationships>",
+        },
+    )
+
+
+def charted_workbook() -> Make:
+    """A workbook with the same long sheet of charts again and again."""
+    chart = f"<chartsheet {MAIN}><customSheetViews>{CHART_VIEW * 20_000}</customSheetViews></chartsheet>"
+    return workbook(
+        TWO_TASKS,
+        sheets=250,
+        relations=f'<Relationship Id="a" Type="{OFFICE}/chartsheet" Target="charts.xml"/>',
+        more={
+            "xl/charts.xml": chart,
+            "xl/_rels/charts.xml.rels": f'<Relationships xmlns="{PACKAGE}/relationships"/>',
+        },
+    )
+
+
+def number_format(number: int, code: str) -> str:
+    """A format of numbers."""
+    return f'<numFmt numFmtId="{number}" formatCode="{code}"/>'
+
+
+def styled_workbook(*, formats: str = "", cells: str = "", names: str = "", style: int = 0) -> Make:
+    """A workbook with styles: formats of numbers, those of cells, and their names; and the one that its cells have."""
+    styles = (
+        f"<styleSheet {MAIN}><numFmts>{formats}</numFmts><fonts><font/></fonts>"
+        "<fills><fill><patternFill/></fill></fills><borders><border/></borders><cellStyleXfs><xf/></cellStyleXfs>"
+        f"<cellXfs><xf/>{cells}</cellXfs><cellStyles>{names}</cellStyles></styleSheet>"
+    )
+    return workbook(TWO_TASKS.replace("<c>", f'<c s="{style}">'), more={"xl/styles.xml": styles})
+
+
+def named_workbook(text: str) -> Make:
+    """A workbook in which rows to print on every page are given by this text."""
+    name = f'<definedName name="_xlnm.Print_Titles" localSheetId="0">{text}</definedName>'
+    return workbook(TWO_TASKS, inside=f"<definedNames>{name}</definedNames>")
+
+
+def shared_formula(length: int, count: int) -> Make:
+    """A workbook with one long formula for many cells, and a cell without a value."""
+    formula = "A1+" * (length // 3) + "1"
+    first = f'<row><c r="A1"><f t="shared" si="0" ref="A1:A9">{formula}</f><v>1</v></c><c/></row>'
+    return workbook(first, times("".join(["<row>", '<c><f t="shared" si="0"/><v>1</v></c>' * 9, "</row>"]), count // 9))
 
 
 def cells(num_rows: int, num_columns: int) -> Iterator[str]:

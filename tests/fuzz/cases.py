@@ -17,6 +17,8 @@ from .ways import FAIR, of
 HUGE = 2**61 - 1
 """All multiples of it have the same hash."""
 LISTS = times("[],", 20_000_000)
+BRACKETS = "[" * 250
+LONG_FORMAT = made.number_format(200, "[" * 300_000)
 TABLES = [
     *of(
         "text table",
@@ -61,6 +63,25 @@ TABLES = [
         ("texts", made.workbook(strings=(times("<si><t>ab</t></si>", 6_000_000),))),
         ("empty cells", made.workbook(times(f"<row>{'<c/>' * 2000}</row>", 2000))),
         ("many sheets, one part", made.workbook("<row><c><v>1</v></c></row>" * 1000, sheets=5000)),
+        ("links to one part", made.linked_workbook()),
+        ("sheets of charts, one part", made.charted_workbook()),
+        ("quotes as titles to print", made.named_workbook("'" * 200_000)),
+        (
+            "brackets as a format",
+            made.styled_workbook(formats=made.number_format(200, "[" * 300_000), cells='<xf numFmtId="200"/>'),
+        ),
+        (
+            "formats of cells",
+            made.styled_workbook(
+                formats="".join(made.number_format(k + 200, f"{BRACKETS}{k}") for k in range(24_000)),
+                cells="".join(f'<xf numFmtId="{k + 200}"/>' for k in range(24_000)),
+            ),
+        ),
+        (
+            "names of styles",
+            made.styled_workbook(names="".join(f'<cellStyle name="a{k}" xfId="0"/>' for k in range(49_000))),
+        ),
+        ("one formula for all cells", made.shared_formula(30_000, 9000)),
         ("300 x 300 numbers", made.workbook(lambda: made.cells(300, 300)), FAIR),
         read=READERS["text table"].read,
         ending=".xlsx",

@@ -31,6 +31,7 @@ READERS_OF_FILES = {
     "tables/input_files.py": "all text, plain and in gzip",
     "tables/arrays.py": "NPY and NPZ",
     "tables/_workbook.py": "workbooks",
+    "tables/_workbook_cells.py": "what leads to their cells",
     "tables/_workbook_parts.py": "their parts",
     "tables/separated.py": "rows of text",
     "parsing.py": "JSON, TOML, literals",

@@ -1,15 +1,17 @@
 """One file under several names: what is locked is the file that is meant."""
 
 import os
+from contextlib import closing
 
 import pytest
 
 from taskorder.runs import store_file
 from taskorder.runs.local import complete
 from taskorder.runs.locks import SpecLocks, locked_elsewhere
+from taskorder.runs.repair import repair
 from taskorder.runs.specs import RunSpec
 from taskorder.runs.store import Store
-from taskorder.runs.store_file import StoreError, is_mount
+from taskorder.runs.store_file import StoreError, is_mount, open_database
 
 from .test_local import Holder
 
@@ -82,6 +84,31 @@ def test_a_file_with_hard_links_is_read_but_not_written(tmp_path):
     (tmp_path / "other").unlink()
     with Store(tmp_path / "s") as store:
         store.put(SPECS[1:2], [{"y": 1}], 1.0)
+
+
+def test_what_only_reads_does_not_write_to_one_of_several_names(tmp_path):
+    """A repair drops rows, and an older version is brought up to date."""
+    with Store(tmp_path / "s") as store:
+        store.put(SPECS[:2], [{"y": 0}, {"y": 1}], 1.0)
+    (tmp_path / "s").write_bytes((tmp_path / "s").read_bytes().replace(b'{"y": 1}', b'{"y": 7}'))
+    with closing(older_store(tmp_path / "old")):
+        pass
+    for name, use in (("s", repair), ("old", lambda path: Store(path, create=False))):
+        before = (tmp_path / name).read_bytes()
+        os.link(tmp_path / name, tmp_path / "other")
+        with pytest.raises(StoreError, match="has hard links"):
+            use(tmp_path / name)
+        assert (tmp_path / name).read_bytes() == before
+        (tmp_path / "other").unlink()
+    assert repair(tmp_path / "s").kept == 1
+
+
+def older_store(path):
+    """A store of version 2."""
+    db = open_database(str(path))
+    for statement in (*store_file.UPGRADES[0], *store_file.UPGRADES[1], "pragma user_version = 2"):
+        db.execute(statement)
+    return db
 
 
 def test_a_file_that_is_mounted_by_itself_is_not_written(tmp_path, monkeypatch):

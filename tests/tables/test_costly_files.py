@@ -4,6 +4,7 @@ import gzip
 import io
 import struct
 import zipfile
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -118,10 +119,12 @@ def sheets(rows, count=1, before="", strings=""):
 @pytest.fixture
 def opened(tmp_path, monkeypatch):
     """A function that reads a workbook, and whether openpyxl was asked to."""
-    openpyxl = pytest.importorskip("openpyxl")
+    pytest.importorskip("openpyxl")
+    from taskorder.tables import _workbook_cells
+
     asked = []
-    load = openpyxl.load_workbook
-    monkeypatch.setattr(openpyxl, "load_workbook", lambda *a, **k: asked.append(a) or load(*a, **k))
+    load = _workbook_cells.open_cells
+    monkeypatch.setattr(_workbook_cells, "open_cells", lambda *a: asked.append(a) or load(*a))
 
     def read_book(*args, **more):
         sheets(*args, **more)(tmp_path / "a.xlsx")
@@ -158,6 +161,58 @@ def test_workbooks_that_say_what_they_are(opened):
     read_book, asked = opened
     assert read_book(GOOD) == [[1, 0.5], [0.5, 1]]
     assert asked
+
+
+def test_of_a_workbook_only_what_leads_to_cells_is_opened(monkeypatch, tmp_path):
+    """Names, links, charts, properties and looks of a few kilobytes took minutes."""
+    pytest.importorskip("openpyxl")
+    from openpyxl.packaging.relationship import RelationshipList
+    from openpyxl.styles.stylesheet import Stylesheet
+    from openpyxl.worksheet import print_settings
+
+    from tests.fuzz import bomb_files as made
+
+    asked = []
+    for kind in (print_settings.PrintTitles, print_settings.PrintArea):
+        monkeypatch.setattr(kind, "from_string", lambda text: pytest.fail("a name was read"))
+    monkeypatch.setattr("openpyxl.reader.workbook.read_external_link", lambda *_: pytest.fail("a link was read"))
+    monkeypatch.setattr(Stylesheet, "from_tree", lambda *_: pytest.fail("styles were read"))
+    known = RelationshipList.from_tree
+    monkeypatch.setattr(RelationshipList, "from_tree", lambda node: asked.append(node) or known(node))
+    for make in (
+        made.linked_workbook(),
+        made.named_workbook("'s'!$1:$1"),
+        made.styled_workbook(names='<cellStyle name="a" xfId="0"/>'),
+        made.charted_workbook(),
+    ):
+        make(tmp_path / "a.xlsx")
+        with suppress(ValueError):  # a workbook of charts alone
+            assert read_similarity(tmp_path / "a.xlsx")[0].tolist() == [[1, 0.5], [0.5, 1]]
+    assert len(asked) == 4  # of the workbook, not of its charts
+
+
+def test_dates_are_told_from_numbers(tmp_path):
+    pytest.importorskip("openpyxl")
+    from tests.fuzz.bomb_files import number_format, styled_workbook
+
+    for number, code in ((14, ""), (200, number_format(200, "yyyy-mm"))):
+        styled_workbook(formats=code, cells=f'<xf numFmtId="{number}"/>', style=1)(tmp_path / "a.xlsx")
+        with pytest.raises(ValueError, match="1900-01-01 00:00:00"):
+            read_similarity(tmp_path / "a.xlsx")
+    styled_workbook(formats=number_format(200, "0.00"), cells='<xf numFmtId="200"/>', style=1)(tmp_path / "a.xlsx")
+    assert read_similarity(tmp_path / "a.xlsx")[0].tolist() == [[1, 0.5], [0.5, 1]]
+
+
+def test_a_formula_that_cells_share_is_not_written_out(tmp_path, monkeypatch):
+    pytest.importorskip("openpyxl")
+    from openpyxl.formula.translate import Translator
+
+    from tests.fuzz.bomb_files import shared_formula
+
+    monkeypatch.setattr(Translator, "translate_formula", lambda *_: pytest.fail("a formula was written out"))
+    shared_formula(30, 90)(tmp_path / "a.xlsx")
+    with pytest.raises(ValueError, match="must"):
+        read_similarity(tmp_path / "a.xlsx")
 
 
 def test_one_part_for_several_sheets_is_read_once(opened, monkeypatch):

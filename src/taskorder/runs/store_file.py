@@ -171,6 +171,8 @@ class StoreFile:
     @contextmanager
     def _writing(self) -> Iterator[None]:
         """All of it or nothing."""
+        if not self._create and self.real_path is not None:  # to repair, or bring up to date
+            self._refuse_other_names()
         with self._guard():
             self._db.execute("begin immediate")
             try:

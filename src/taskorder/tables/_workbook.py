@@ -15,7 +15,7 @@ from taskorder.cells import cell_number
 from taskorder.costs import most_unpacked
 from taskorder.given_table import GivenTable
 from taskorder.tables._text_table import table_of_cells
-from taskorder.tables._workbook_parts import check_parts
+from taskorder.tables._workbook_parts import check_parts, first_formula
 from taskorder.tables.arrays import ZIP_MAGIC, one_line
 from taskorder.tables.input_files import Refusal, refusal
 from taskorder.tables.separated import unmarked
@@ -92,18 +92,18 @@ def read_workbook(data: bytes, label: str, sheet: str | None, max_tasks: int, *,
 
 def _sheets(data: bytes, label: str, chosen: str | None, max_tasks: int, max_bytes: int) -> dict[str, list[SheetRow]]:
     """The rows of text of every sheet, or of the one that was chosen, without those that are empty."""
-    from openpyxl import load_workbook
+    from taskorder.tables._workbook_cells import open_cells
 
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             most = min(max_bytes, most_unpacked(len(data)))
             check_parts(archive, label, most_cells=max_tasks + _ROOM, max_bytes=most, num_bytes=len(data))
-        values, formulas = (load_workbook(io.BytesIO(data), read_only=True, data_only=only) for only in (True, False))
+        values = open_cells(data)
         titles = [sheet.title for sheet in values.worksheets]
         if chosen is not None and chosen not in titles:
             raise refusal(label, "have the sheet that was asked for", f"no {chosen!r}", f"Sheets: {', '.join(titles)}.")
-        parts = [getattr(sheet, "_worksheet_path", sheet.title) for sheet in values.worksheets]
-        if len(set(parts)) < len(parts):
+        parts = {sheet.title: sheet._worksheet_path for sheet in values.worksheets}
+        if len(set(parts.values())) < len(parts):
             raise refusal(label, "have a part of its own for each sheet", "one for several", "Save it again.")
         sheets, left = {}, _MOST_CELLS
         for sheet in values.worksheets if chosen is None else [values[chosen]]:
@@ -113,7 +113,7 @@ def _sheets(data: bytes, label: str, chosen: str | None, max_tasks: int, max_byt
                 got, fix = f"more with sheet {sheet.title}", f"Name the sheet: {label}:{titles[0]}."
                 raise refusal(label, f"have at most {_MOST_CELLS} cells in all sheets", got, fix)
             if any(not cell for _, cells in rows for cell in cells):
-                _refuse_uncomputed(rows, _rows(formulas[sheet.title], label, max_tasks)[0], f"{label}:{sheet.title}")
+                _refuse_uncomputed(rows, data, parts[sheet.title], f"{label}:{sheet.title}")
             sheets[sheet.title] = rows
         return sheets
     except Refusal:
@@ -143,14 +143,14 @@ def _text(value: object) -> str:
     return "" if value is None else repr(value) if isinstance(value, int | float) else unmarked(str(value).strip())
 
 
-def _refuse_uncomputed(rows: Sequence[SheetRow], formulas: Sequence[SheetRow], label: str) -> None:
+def _refuse_uncomputed(rows: Sequence[SheetRow], data: bytes, part: str, label: str) -> None:
     """Refuse formulas that no program has computed yet: their cells read as empty."""
-    known = {(number, column): cell for number, cells in rows for column, cell in enumerate(cells)}
-    for number, cells in formulas:
-        for column, cell in enumerate(cells):
-            if cell.startswith("=") and not known.get((number, column)):
-                got = f"a formula without its value in cell {_cell_name(column, number)}"
-                raise refusal(label, "hold numbers", got, "Open the workbook in a spreadsheet program and save it.")
+    known = {(number, column) for number, cells in rows for column, cell in enumerate(cells, start=1) if cell}
+    with zipfile.ZipFile(io.BytesIO(data)) as archive, archive.open(part) as stream:
+        found = first_formula(stream, known)
+    if found:
+        got = f"a formula without its value in cell {_cell_name(found[1] - 1, found[0])}"
+        raise refusal(label, "hold numbers", got, "Open the workbook in a spreadsheet program and save it.")
 
 
 def _table(rows: list[SheetRow], label: str, max_tasks: int) -> GivenTable:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
+from collections.abc import Container
 from typing import IO
 from xml.parsers import expat
 
@@ -17,6 +19,7 @@ MOST_SHEETS = 256
 CELL_ELEMENTS = 6
 """Elements of a cell, on the average of a row."""
 _CHUNK = 2**18
+_PLACE = re.compile(r"([A-Z]{1,3})([0-9]{1,7})")
 _FIX = "Keep only the table in it, or save it as CSV."
 
 
@@ -34,6 +37,45 @@ def check_parts(archive: zipfile.ZipFile, label: str, *, most_cells: int, max_by
             counter = _Counter(label, most_cells * CELL_ELEMENTS, left)
             counter.read(stream)
         left[counter.is_table] -= counter.elements
+
+
+def first_formula(sheet: IO[bytes], known: Container[tuple[int, int]]) -> tuple[int, int] | None:
+    """Row and column, from 1, of the first formula in a cell that is not known to have a value.
+
+    openpyxl would write a formula that cells share out for each of them.
+    """
+    found: list[tuple[int, int]] = []
+    row = column = 0
+
+    def start(name: str, attributes: dict[str, str]) -> None:
+        nonlocal row, column
+        name = name.rpartition(":")[2]
+        if name == "row":
+            row, column = int(attributes.get("r", row + 1)), 0
+        elif name == "c":
+            column += 1
+            if place := _PLACE.fullmatch(attributes.get("r", "")):
+                row, column = int(place[2]), _column(place[1])
+        elif name == "f" and not found and (row, column) not in known:
+            found.append((row, column))
+
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = start
+    while not found and (chunk := sheet.read(_CHUNK)):
+        parser.Parse(chunk)
+    return found[0] if found else None
+
+
+def _column(letters: str) -> int:
+    """A column from 1, as spreadsheets name it.
+
+    >>> _column("A"), _column("AB")
+    (1, 28)
+    """
+    number = 0
+    for letter in letters:
+        number = 26 * number + ord(letter) - ord("A") + 1
+    return number
 
 
 class _Counter:

@@ -22,8 +22,8 @@ _QUOTED = re.compile(r'"[^"]*+(?:""[^"]*+)*+"')
 _TOLD = re.compile(r'"?sep=([;,\t])"?\s*', re.IGNORECASE)
 """The line in which Excel says what it puts between cells."""
 _BLANKS = re.compile(r"[ \t]+")
-_FORMULA = re.compile("'*[=+\\-@\t\r\n＝＋－＠]")  # noqa: RUF001
-"""How a text begins that a spreadsheet may run; wide signs count as the narrow ones."""
+_FORMULA = re.compile(r"[\s']*[=+\-@＝＋－＠]|'*[\t\r\n]")  # noqa: RUF001
+"""How a text begins that a spreadsheet may run, after blanks, too; wide signs count as the narrow ones."""
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?")
 
 
@@ -122,7 +122,7 @@ class _Rows:
 
 
 def _marked(text: str) -> str:
-    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text.strip()) else text
 
 
 def unmarked(cell: str) -> str:

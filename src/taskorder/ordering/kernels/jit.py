@@ -82,11 +82,21 @@ class _CheckedFiles(IndexDataCacheFile):
         data = super()._dump(obj)
         return data + hashlib.sha256(data).digest()
 
+    def _load_index(self):
+        with contextlib.suppress(FileNotFoundError), open(self._index_path, "rb") as file:
+            pickle.load(file)  # the version of numba, which stands before the rest
+            _check(file.read(), self._index_path)  # another file name in it would be code for other arguments
+        return super()._load_index()
+
     def _load_data(self, name):
-        data = Path(self._data_path(name)).read_bytes()
-        if hashlib.sha256(data[:-_DIGEST]).digest() != data[-_DIGEST:]:
-            raise pickle.UnpicklingError(f"{name} is damaged")
+        _check(Path(self._data_path(name)).read_bytes(), name)
         return super()._load_data(name)
+
+
+def _check(data, name):
+    """Refuse a file whose digest is not that of what stands before it."""
+    if hashlib.sha256(data[:-_DIGEST]).digest() != data[-_DIGEST:]:
+        raise pickle.UnpicklingError(f"{name} is damaged")
 
 
 @functools.cache
