@@ -41,6 +41,14 @@ TITLES = {
     ("linear", "boundary"): "Simulation, 106 orders of 7 tasks at the paper's sizes: errors after the last task",
     ("linear", "trajectories"): "The same at every step",
     ("linear", "fig3e"): "The runs of figure 3e",
+    (
+        "avalanche_strategies",
+        "cifar10",
+    ): "Avalanche beside the engine: class-incremental CIFAR-10, accuracy at the end in percent",
+    (
+        "avalanche_strategies",
+        "cifar10 pairs",
+    ): "Avalanche beside the engine: differences of strategies, in points, with 95 % intervals over orders",
     ("ray_scaling", "overhead"): "Ray: overhead of a run",
     ("ray_scaling", "scaling"): "Ray: a second worker on one host",
     ("ray_scaling", "memory"): "Ray: memory of the driver",
@@ -50,8 +58,8 @@ TITLES = {
 INTRO = """# Benchmarks
 
 `python benchmarks/page.py` writes this page from `benchmarks/results/*.json`; `make bench` measures again and then
-writes it. Every table states its command, its machine and the versions. The tables of the H200 come from a run of their
-own.
+writes it. Every table states its command, its machine and the versions. The tables of the H200 and those of Avalanche
+come from runs of their own.
 
 taskorder and the baseline ran side by side in one run, without compilation. The machines are shared: ratios vary by
 some tens of percent from run to run. The first run of the paper's theory compiles numerical kernels (about 35 s) and
@@ -71,7 +79,7 @@ def main() -> None:
     """Collect every section into one page."""
     results: dict[str, Results] = {
         file: json.loads((RESULTS / f"{file}.json").read_text())
-        for file in ("law", "ordering", "paths", "linear", "engine", "ray_scaling")
+        for file in ("law", "ordering", "paths", "linear", "engine", "ray_scaling", "avalanche_strategies")
     }
     draw_growth(results["ordering"]["growth"]["rows"], results["engine"])
     PAGE.write_text(page(results))
