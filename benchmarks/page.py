@@ -41,14 +41,10 @@ TITLES = {
     ("linear", "boundary"): "Simulation, 106 orders of 7 tasks at the paper's sizes: errors after the last task",
     ("linear", "trajectories"): "The same at every step",
     ("linear", "fig3e"): "The runs of figure 3e",
-    (
-        "avalanche_strategies",
-        "cifar10",
-    ): "Avalanche beside the engine: class-incremental CIFAR-10, accuracy at the end in percent",
-    (
-        "avalanche_strategies",
-        "cifar10 pairs",
-    ): "Avalanche beside the engine: differences of strategies, in points, with 95 % intervals over orders",
+    ("avalanche_strategies", "cifar10"): "Avalanche beside the engine: class-incremental CIFAR-10, percent at the end",
+    ("avalanche_strategies", "cifar10 pairs"): "The same: differences of strategies, in points",
+    ("avalanche_strategies", "slow"): "Avalanche beside the engine at a tenth of the learning rate",
+    ("avalanche_strategies", "slow pairs"): "A tenth of the learning rate: differences of strategies, in points",
     ("ray_scaling", "overhead"): "Ray: overhead of a run",
     ("ray_scaling", "scaling"): "Ray: a second worker on one host",
     ("ray_scaling", "memory"): "Ray: memory of the driver",
