@@ -13,9 +13,9 @@ from taskorder.machine import describe
 RESULTS = Path(__file__).parent / "results"
 
 
-def header() -> dict[str, Any]:
-    """Machine and versions, kept with every result."""
-    return describe("numpy", "scipy", "numba")
+def header(*packages: str) -> dict[str, Any]:
+    """Machine and versions, kept with every result; those of more packages where they count."""
+    return describe("numpy", "scipy", "numba", *packages)
 
 
 def seconds(job: Callable[[], Any], repeats: int = 3) -> tuple[float, Any]:
@@ -43,13 +43,13 @@ def show(title: str, rows: list[dict[str, Any]]) -> None:
         )
 
 
-def save(name: str, results: dict[str, Any]) -> None:
+def save(name: str, results: dict[str, Any], *packages: str) -> None:
     """Keep results as JSON with the header, merged into what earlier runs of other sections left."""
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{name}.json"
     kept = json.loads(path.read_text()) if path.exists() else {}
     for section, rows in results.items():
-        kept[section] = {"machine": header(), "rows": rows}
+        kept[section] = {"machine": header(*packages), "rows": rows}
     path.write_text(json.dumps(kept, indent=1) + "\n")
 
 

@@ -44,6 +44,10 @@ TITLES = {
     ("linear", "boundary"): "Simulation, 106 orders of 7 tasks at the paper's sizes: errors after the last task",
     ("linear", "trajectories"): "The same at every step",
     ("linear", "fig3e"): "The runs of figure 3e",
+    ("avalanche_strategies", "cifar10"): "Avalanche beside the engine: class-incremental CIFAR-10, percent at the end",
+    ("avalanche_strategies", "cifar10 pairs"): "The same: differences of strategies, in points",
+    ("avalanche_strategies", "slow"): "Avalanche beside the engine at a tenth of the learning rate",
+    ("avalanche_strategies", "slow pairs"): "A tenth of the learning rate: differences of strategies, in points",
     ("ray_scaling", "overhead"): "Ray: overhead of a run",
     ("ray_scaling", "scaling"): "Ray: a second worker on one host",
     ("ray_scaling", "memory"): "Ray: memory of the driver",
@@ -63,8 +67,8 @@ ENGINE = {
 INTRO = """# Benchmarks
 
 `python benchmarks/page.py` writes this page from `benchmarks/results/*.json`; `make bench` measures again and then
-writes it. Every table states its command, its machine and the versions. The tables of the H200 come from a run of their
-own.
+writes it. Every table states its command, its machine and the versions. The tables of the H200 and those of Avalanche
+come from runs of their own.
 
 taskorder and the baseline ran side by side in one run, without compilation. The machines are shared: ratios vary by
 some tens of percent from run to run. The first run of the paper's theory compiles numerical kernels (about 35 s) and
@@ -75,6 +79,8 @@ caches them; the law of retention compiles nothing.
 - **ours**: taskorder.
 - **paper's way**: every permutation, each by the matrix formula with an inverse.
 - **plain loop**: one compiled training step for each batch, as in the authors' code.
+- **direction**: of the difference of two strategies, `same` or `opposite` in both tools where both 95 % intervals over
+  orders leave out zero, `open` where one holds it.
 """
 CPU, H200 = "steps on cpu", "steps on NVIDIA H200"
 Results = Mapping[str, Mapping[str, Any]]
@@ -84,7 +90,7 @@ def main() -> None:
     """Collect every section into one page."""
     results: dict[str, Results] = {
         file: json.loads((RESULTS / f"{file}.json").read_text())
-        for file in ("law", "ordering", "paths", "linear", "engine", "ray_scaling")
+        for file in ("law", "ordering", "paths", "linear", "engine", "ray_scaling", "avalanche_strategies")
     }
     draw_growth(results["ordering"]["growth"]["rows"], results["engine"])
     PAGE.write_text(page(results))
