@@ -331,6 +331,25 @@ QUESTIONS = (
         POINTS,
     ),
     Row(
+        "Does the best order of another run earn a point with one head over frozen features?",
+        "atlas",
+        ("Order matters by more than a point; frozen features, one head",),
+        r"^\S+",
+        quantity="points earned:",
+    ),
+    Row(
+        "Is replay of 20 in any order above plain training in its best order?",
+        "atlas",
+        ("Replay of 20 in any order is above plain training in its best order; frozen features",),
+        POINTS,
+    ),
+    Row(
+        "Does order matter less where more is kept?",
+        "atlas",
+        ("Order matters less where more is kept; frozen features",),
+        rf"rank correlation \S+ {INTERVAL}",
+    ),
+    Row(
         "In the linear model, is the rule reversed after short training?",
         "early-stopping",
         ("For positive similarities",),
