@@ -17,7 +17,7 @@ zero. The answer is yes if no pair is opposite; what is open is not answered.
 
 Added after `cifar10` was looked at: most plain networks ended at exactly 10 %, one answer for all images, in both. So
 `slow` asks the same at a tenth of the learning rate, on one task set and ten orders, and rows say how many networks end
-so.
+so. An interval that ends at 0.00 with two digits counts as holding zero.
 
 How settings are mapped (`plugin_settings`), and what is different all the same:
 
@@ -247,7 +247,8 @@ def estimate(statistic: Statistic, accuracies: Floats, tool: int, one: int, othe
         found = statistic(table)[..., tool, :]
         return np.asarray(found[..., one] - (0 if other is None else found[..., other]))
 
-    return float(of(accuracies)), bootstrap_interval(accuracies, of)
+    low, high = bootstrap_interval(accuracies, of)
+    return float(of(accuracies)), (round(low, 2), round(high, 2))  # as shown: an end at 0.00 is not beside zero
 
 
 def strategy_rows(accuracies: Floats) -> list[dict[str, Any]]:
