@@ -155,7 +155,9 @@ def test_a_plan_finds_the_order_that_pairs_show():
     kept = np.where(np.triu(np.ones((5, 5)), 1) > 0, 0.5, 1.0)  # each task takes from those before it in the list
     made = plan(tasks(5), Heads([0.8] * 5, np.zeros((5, 5)), kept), pilot=EXAMPLES, draws=60)
     assert made.named_order == ("t4", "t3", "t2", "t1", "t0")
-    assert made.confidence.verdict == "order matters"
+    assert made.confidence.beats_random > 0.75
+    assert made.confidence.verdict == "too noisy to say"  # what pairs show of heads is not known to hold
+    assert any("audit them" in note for note in made.notes)
     assert made.prediction.mean == pytest.approx(0.84, abs=0.06)
     assert made.objective == "score"
     assert not {"negative similarity", "uniform similarity", "different classes"} & {w.kind for w in made.warnings}
@@ -202,7 +204,7 @@ def test_tasks_without_influence_are_no_false_alarm(alone):
         verdicts.append(sure.verdict)
         gains.add((sure.beats_random, sure.gain_low))
     assert len(gains) > 25  # the plans are not the same one again
-    assert verdicts.count("order matters") <= 2
+    assert "order matters" not in verdicts
 
 
 def test_a_sure_learner_without_influence_may_take_any_order():

@@ -194,6 +194,8 @@ def noise_notes(sure: Confidence | None, found: Tried) -> list[str]:
         return []
     if found.kept.real.mean() >= KEPT_NEARLY_ALL:
         return [f"learners that keep so much gained at most {MOST_GAINED:g} points by the best order (docs/when.md)"]
+    if found.pilot.heads:
+        return ["pairs ranked the orders of heads on digits, not on Fashion-MNIST: train some and audit them"]
     least = min(len(task.targets) for task in found.sample)
     if not least or least >= ENOUGH:
         return []
