@@ -207,3 +207,12 @@ def test_alternatives_go_with_a_prediction_that_is_none(make_correlation):
     other = Alternative("greedy", plan.order, plan.error, 0.5)
     plan = change(plan, prediction=expected(plan, mean=0.99, low=None), alternatives=(other,))
     assert without_contradictions(plan)[0].alternatives == ()
+
+
+@pytest.mark.parametrize("note", ["proven optimal: no order is better", "this proves that it is best"])
+def test_a_note_claims_no_proof_that_the_plan_does_not_hold(make_correlation, note):
+    plan = solve(make_correlation(5, 0), "row-sums")
+    honest = "the order is the best found, not proven"
+    mended, problems = without_contradictions(change(plan, proven=False, notes=(*plan.notes, honest, note)))
+    assert mended.notes == (*plan.notes, honest)
+    assert problems == (f"The plan notes that {note}; it holds no proof.",)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,8 @@ from taskorder.records import Confidence, Plan, Prediction, SequenceOrMix
 
 TOLERANCE, SMALLEST_DIFFERENCE = 1e-6, 1e-9
 """Numbers agree to rounding within this share of them, or this much."""
+CLAIMED = re.compile(r"(?<!not )\bprove[ns]\b", re.IGNORECASE)
+"""In a note: that something is proven. Our own notes say only what is not."""
 PROVING = ("optimal", "worst")
 """Rules that prove something."""
 
@@ -21,8 +24,9 @@ def without_contradictions(plan: Plan) -> tuple[Plan, tuple[str, ...]]:
     """The plan with what its own numbers refute left out, or taken from the numbers of its tasks, and what that was."""
     plan, numbers = _summed(plan)
     plan, proof = _proof(plan) if not numbers else (replace(plan, bound=None, proven=False), [])
+    plan, claimed = _claimed(plan)
     plan, pilot = _pilot(plan)
-    return plan, (*numbers, *proof, *pilot)
+    return plan, (*numbers, *proof, *claimed, *pilot)
 
 
 def same(said: Any, given: Any) -> bool:
@@ -31,6 +35,15 @@ def same(said: Any, given: Any) -> bool:
         return said is given
     a, b = np.array(said, dtype=np.float64), np.array(given, dtype=np.float64)
     return a.shape == b.shape and bool(np.allclose(a, b, rtol=TOLERANCE, atol=SMALLEST_DIFFERENCE))
+
+
+def _claimed(plan: Plan) -> tuple[Plan, list[str]]:
+    """The plan without notes that claim the proof that it does not hold."""
+    if plan.proven:
+        return plan, []
+    false = [note for note in plan.notes if CLAIMED.search(note)]
+    kept = tuple(note for note in plan.notes if note not in false)
+    return replace(plan, notes=kept), [f"The plan notes that {note}; it holds no proof." for note in false]
 
 
 def _summed(plan: Plan) -> tuple[Plan, list[str]]:
