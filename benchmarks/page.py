@@ -56,7 +56,7 @@ TITLES = {
 }
 ENGINE = {
     "steps": "network-steps a second at batch 4,",
-    "strategies": "steps a second with strategies and heads over plain training, with the least and most of all rounds,",
+    "strategies": "steps a second with strategies and heads over plain training, least and most of all rounds,",
     "tree": "all orders with shared prefixes,",
     "kernels": "relative error of the gradients of the CNN against the highest precision,",
     "memory": "memory against the number of task sets,",

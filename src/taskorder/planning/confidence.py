@@ -128,8 +128,8 @@ def verdict(likely: float, gain: float, spread: float, *, known: bool = True, he
     order matters      the chosen order is at least LIKELY to beat a random one, by at least SMALLEST_GAIN on average
     too noisy to say   all else, and whatever a single seed without single examples says (`known` is false)
 
-    heads: whether each task has its own. Pairs of tasks ranked orders on digits and not on Fashion-MNIST, so that nothing
-    is known that says of heads that their order matters (`python benchmarks/heads.py`).
+    heads: whether each task has its own. Pairs of tasks ranked orders on digits and not on Fashion-MNIST, so nothing is
+    known that says of heads that their order matters (`python benchmarks/heads.py`).
 
     >>> verdict(0.9, 0.05, 0.04), verdict(0.6, 0.02, 0.03), verdict(0.8, 0.002, 0.001)
     ('order matters', 'too noisy to say', 'any order is fine')
