@@ -150,6 +150,23 @@ def test_late_searches_price_few_orders(monkeypatch):
     assert len(priced) <= 3
 
 
+@pytest.mark.parametrize("together", [[], groups(70)])
+def test_without_time_for_one_order_a_search_takes_an_allowed_one(monkeypatch, together):
+    problem = given(70, 40, before=chains(70), groups=together).problem()
+    asked_for = counted(monkeypatch, Problem, "_advanced")
+    optimum.minimize(problem, seed=0, clock=over())
+    assert asked_for  # too little to stop
+    asked_for.clear()
+    monkeypatch.setattr("taskorder.ordering.problem.STEPS_AT_ONCE", 1)
+    clock = over()
+    proof = optimum.minimize(problem, seed=0, clock=clock)
+    assert not asked_for
+    assert clock.cut
+    assert respects(proof.order, problem.precedes)
+    assert keeps_groups(proof.order[None], problem.together).all()
+    assert proof.bound <= proof.error == pytest.approx(problem.error(proof.order), rel=1e-12)
+
+
 def test_a_late_search_with_groups_prices_few_orders_and_keeps_them(monkeypatch):
     problem = given(30, groups=groups(30)).problem()
     monkeypatch.setattr(clocks, "STEPS_AT_ONCE", 1)
@@ -447,6 +464,24 @@ def test_the_time_limit_holds_where_many_tasks_are_alike(monkeypatch, sizes, rul
     took = time.process_time() - start
     assert set(plan.order) == set(range(sum(sizes)))
     assert took <= 1.5 + FIXED[100], took
+
+
+@pytest.mark.slow("time")
+def test_the_time_limit_holds_as_far_as_it_can_with_2000_tasks(monkeypatch):
+    """It took 20 s: the errors of three orders took 4 s each, although there was no time for one.
+
+    What is left is reading the tables, the first bound and the errors of the tasks after each step, each once.
+    """
+    table, output = correlation(2000, 1), correlation(2000, 2)
+    solve(table[:66, :66], output=output[:66, :66], retention=1, time_limit=0.2)
+    monkeypatch.setattr(clocks, "time", SimpleNamespace(perf_counter=time.process_time))
+    start = time.process_time()
+    plan = solve(table, output=output, retention=1, time_limit=1.0)
+    took = time.process_time() - start
+    assert sorted(plan.order) == list(range(2000))
+    assert plan.bound <= plan.value
+    assert any("stopped at the time limit" in note for note in plan.notes)
+    assert took <= 14.0, took
 
 
 FIXED = {100: 0.5, 200: 0.5, 1000: 4.0}
