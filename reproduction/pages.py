@@ -117,12 +117,13 @@ def _link(name: str, words: str) -> str:
 
 def figure_page(figure: FigureData, pictures: str) -> str:
     """The page of one figure: picture, command, cost, notes and all claims; `pictures` is the way to its folder."""
+    took = "; its runs took" if figure.made.get("device") else ","
     lines = [
         f"# {figure.name}: {figure.title}",
         "",
         f"![{figure.title}]({pictures}/{figure.name}.png)",
         "",
-        f"- Command: `{figure.made['command']}`{'; its runs took' if 'device' in figure.made else ','} {_cost(figure)}",
+        f"- Command: `{figure.made['command']}`{took} {_cost(figure)}",
         f"- Code: `reproduction/figures/{FIGURES[figure.name][0]}.py`",
         *(f"- {_cell(note)}" for note in figure.notes),
         "",

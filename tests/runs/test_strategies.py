@@ -119,11 +119,11 @@ def test_runs_with_strategies_are_whole():
 
 def test_the_atlas_is_made_of_runs():
     cells = {cell.name: cell for cell in atlas.cells()}
-    assert len(cells) == 2 * (12 + 4 + 3) + 4
+    assert len(cells) == 3 * (12 + 4 + 3) + 3 * 4
     for name, cell in cells.items():
         written = atlas.toml(cell.config)
         assert RunSpecs(config_of(tomllib.loads(written))) == RunSpecs(cell.config), name
-        assert cell.config.batch_size == 4
+        assert cell.config.batch_size == (16 if cell.data.startswith("features") else 4)
     plain, replay = cells["fashion-class-plain"], cells["fashion-class-replay100"]
     assert atlas.network_steps(plain) == atlas.network_steps(replay)
     assert len(RunSpecs(plain.config)) == 60
