@@ -42,6 +42,7 @@ from typing import Any
 
 import numpy as np
 from common import header, save, show
+from cpu_torchvision import import_torchvision
 
 from taskorder.checks import Floats
 from taskorder.prefixes import Prefix
@@ -165,21 +166,6 @@ def perceptron(num_inputs: int) -> Any:
         nn.init.zeros_(layer.bias)
         layers += [layer, nn.ReLU()]
     return torch.nn.Sequential(*layers[:-1])
-
-
-def import_torchvision() -> None:
-    """Avalanche needs it, and it looks for two operators at import that it cannot load beside a CPU torch."""
-    import torch
-
-    try:
-        import torchvision  # noqa: F401
-    except RuntimeError:
-        library = torch.library.Library("torchvision", "DEF")
-        for name in ("nms", "qnms"):
-            library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-        for name in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
-            del sys.modules[name]  # half imported
-        import_torchvision.library = library  # type: ignore[attr-defined]  # it takes its operators along
 
 
 def measured(sets: int, orders: int, learning_rate: float, store: Path | None) -> Floats:

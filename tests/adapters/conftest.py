@@ -1,23 +1,23 @@
 """What the tests with real frameworks share."""
 
-import sys
 import warnings
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
 @pytest.fixture(scope="session")
 def torchvision():
-    """torchvision, which looks for two operators at import that it cannot load beside a CPU torch."""
-    torch = pytest.importorskip("torch")
-    with warnings.catch_warnings():
+    """torchvision, also beside a CPU build of PyTorch."""
+    pytest.importorskip("torch")
+    if find_spec("torchvision") is None:
+        pytest.importorskip("torchvision")
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        try:
-            return pytest.importorskip("torchvision")
-        except RuntimeError:
-            library = torch.library.Library("torchvision", "DEF")
-            for name in ("nms", "qnms"):
-                library.define(f"{name}(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
-            for name in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
-                del sys.modules[name]  # half imported
-            return pytest.importorskip("torchvision")
+        patch.syspath_prepend(str(BENCHMARKS))
+        from cpu_torchvision import import_torchvision
+
+        return import_torchvision()

@@ -41,12 +41,16 @@ def opened(browser, address):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_page_opens_whatever_strangers_hold(browser, address, kind):
     with crowd(port_of(address), kind, 6 * MOST_STRANGERS, letters=100):
-        print(f"{kind}: {opened(browser, address):.2f} s")
+        seconds = opened(browser, address)
+    print(f"{kind}: {seconds:.2f} s")
+    assert seconds < PAGE_MS / 1000
 
 
 def test_the_page_opens_while_thousands_of_connections_pour_in(browser, address):
     with flood(port_of(address), 6000):
-        print(f"thousands of connections: {opened(browser, address):.2f} s")
+        seconds = opened(browser, address)
+    print(f"thousands of connections: {seconds:.2f} s")
+    assert seconds < PAGE_MS / 1000
 
 
 def test_a_page_that_is_open_goes_on_when_strangers_come(load, address):

@@ -16,6 +16,7 @@ from taskorder.ordering.solve import CUT_SHORT, RULES_WITHOUT_WEIGHTS, solve_inp
 from taskorder.ordering.solver_input import CheckedTable, Law, SolverInput, checked_table
 from taskorder.planning.fitted_law import FittedLaw
 from taskorder.planning.pair_effects import grouped_better
+from taskorder.records import Alternative
 from taskorder.tables.loss_ratios import clip_similarity
 
 Order = tuple[int, ...]
@@ -145,3 +146,24 @@ def _quick_order(law: FittedLaw, rule: str, constraints: Constraints) -> Order:
     """A good order by the law, or a bad one for the rule worst."""
     problem = law_input(law, constraints).law_problem()
     return tuple(problem.tasks[good_by_law(problem, 1 if rule == "optimal" else -1)].tolist())
+
+
+def regret(law: FittedLaw, order: Order, constraints: Constraints) -> float | None:
+    """How much higher the score of the best order would be, had nothing been learned."""
+    if not constraints.learned:
+        return None
+    # `first` was about the next task and does not hold from the start
+    free = replace(law, start=np.zeros_like(law.start), learned=())
+    best = best_order(free, replace(constraints, learned=(), first=None))
+    return max(0.0, float(free.score(np.array([best]))[0] - law.score(np.array([order]))[0]))
+
+
+def alternatives(law: FittedLaw, similarity: Floats, constraints: Constraints) -> tuple[Alternative, ...]:
+    """What the paper's rules would choose, and what the law predicts of it."""
+    orders = [rule_order(law, similarity, rule, constraints) for rule in ALTERNATIVE_RULES]
+    known, outcomes = law.knowledge(np.array(orders)), law.outcome(np.array(orders)).tolist()
+    importance = constraints.importance
+    return tuple(
+        Alternative(rule, order, float((1 - after) ** 2 @ importance), outcome)
+        for rule, order, after, outcome in zip(ALTERNATIVE_RULES, orders, known, outcomes, strict=True)
+    )

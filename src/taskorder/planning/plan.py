@@ -28,14 +28,15 @@ from taskorder.ordering.plans import make_plan
 from taskorder.ordering.solve import RULES, RULES_WITHOUT_WEIGHTS
 from taskorder.planning.budget import budget_of
 from taskorder.planning.choice import (
-    ALTERNATIVE_RULES,
     AUTO,
     SECONDS,
     Order,
+    alternatives,
     best_order,
     law_input,
     plan_order,
     price_notes,
+    regret,
     rule_order,
 )
 from taskorder.planning.confidence import confidence, predicted
@@ -50,7 +51,7 @@ from taskorder.planning.pilot import checked_size, label_notes
 from taskorder.planning.tried import head_notes, noise_notes, tried
 from taskorder.planning.warnings import cautions
 from taskorder.progress import shown_progress
-from taskorder.records import Alternative, Plan
+from taskorder.records import Plan
 from taskorder.runs.store import Store
 from taskorder.strategies import BY_TASK
 from taskorder.task import Task, align
@@ -311,14 +312,14 @@ def run_pilot(
         notes=(*notes, *found.notes, *filter(None, [beside.note]), *cut, *noise_notes(sure, found), *made.notes),
         prediction=replace(prediction, retention=found.kept.sentence, cost=found.cost and found.cost + beside.cost),
         mix=beside.found,
-        regret=_regret(law, made.order, constraints),
+        regret=regret(law, made.order, constraints),
         confidence=sure,
         warnings=cautions(
             found.sample, found.transfer, sure.verdict if sure else "", aligned,
             heads=law.effects is not None, strategy=getattr(learner, "strategy", None),
             in_pairs=pair_orders(found.pilot, law),
         ),
-        alternatives=_alternatives(law, found.transfer.similarity(), constraints),
+        alternatives=alternatives(law, found.transfer.similarity(), constraints),
         seconds=time.perf_counter() - clock,
         options={
             **made.options, "rule": rule, "pilot": _plain(pilot), "seeds": len(found.transfer.seeds),
@@ -347,24 +348,3 @@ def _by_pairs(made: Plan, effects: PairEffects, law: FittedLaw, constraints: Con
 def _plain(value: Any) -> Any:
     """A number of numpy as one of Python, which JSON can hold."""
     return value.item() if isinstance(value, np.generic) else value
-
-
-def _regret(law: FittedLaw, order: Order, constraints: Constraints) -> float | None:
-    """How much higher the score of the best order would be, had nothing been learned."""
-    if not constraints.learned:
-        return None
-    # `first` was about the next task and does not hold from the start
-    free = replace(law, start=np.zeros_like(law.start), learned=())
-    best = best_order(free, replace(constraints, learned=(), first=None))
-    return max(0.0, float(free.score(np.array([best]))[0] - law.score(np.array([order]))[0]))
-
-
-def _alternatives(law: FittedLaw, similarity: Floats, constraints: Constraints) -> tuple[Alternative, ...]:
-    """What the paper's rules would choose, and what the law predicts of it."""
-    orders = [rule_order(law, similarity, rule, constraints) for rule in ALTERNATIVE_RULES]
-    known, outcomes = law.knowledge(np.array(orders)), law.outcome(np.array(orders)).tolist()
-    importance = constraints.importance
-    return tuple(
-        Alternative(rule, order, float((1 - after) ** 2 @ importance), outcome)
-        for rule, order, after, outcome in zip(ALTERNATIVE_RULES, orders, known, outcomes, strict=True)
-    )
