@@ -14,8 +14,9 @@ from taskorder.ordering.quick_law_search import good_by_law
 from taskorder.ordering.sampling import random_orders
 from taskorder.ordering.solve import CUT_SHORT, RULES_WITHOUT_WEIGHTS, solve_input
 from taskorder.ordering.solver_input import CheckedTable, Law, SolverInput, checked_table
+from taskorder.planning.additions import Additions
 from taskorder.planning.fitted_law import FittedLaw
-from taskorder.planning.pair_effects import grouped_better
+from taskorder.planning.pair_effects import PairEffects, grouped_better
 from taskorder.records import Alternative
 from taskorder.tables.loss_ratios import clip_similarity
 
@@ -101,7 +102,9 @@ def best_order(law: FittedLaw, constraints: Constraints, found: Order | None = N
     (2, 1, 0)
     """
     orders = allowed_orders(constraints)
-    if orders is None and law.effects is not None:
+    if orders is None and isinstance(law.effects, Additions):
+        return law.effects.best(law.weights, constraints)
+    if orders is None and isinstance(law.effects, PairEffects):
         begun = solve_input(law_input(law, constraints), "row-sums", time_limit=None).order
         return grouped_better(begun, law.effects.worth(law.weights), constraints.allows, constraints.groups)
     if orders is None:

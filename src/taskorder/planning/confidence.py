@@ -28,6 +28,7 @@ from scipy.special import ndtr
 
 from taskorder.checks import Floats
 from taskorder.constraints import Constraints
+from taskorder.planning.additions import Additions
 from taskorder.planning.choice import Order, compared_orders
 from taskorder.planning.fitted_law import FittedLaw, Pilot, fitted_law
 from taskorder.planning.measurements import Part
@@ -45,6 +46,9 @@ UNSEEN_TASK = 0.65
 """The same for the knowledge of one task."""
 UNSEEN_HEADS = 4.2
 """How many times more that is where each task has a head of its own, of what it matters which of two tasks is first."""
+UNSEEN_APART = 3.6
+"""The same where each task has classes of its own and all compete, of how much pairs differ in what is known after
+them."""
 SIGMAS_OF_90_PERCENT = 1.645
 """Standard deviations to each side that hold 90 % of a normal distribution."""
 SHOWN = 10
@@ -78,7 +82,8 @@ def confidence(
     predictions = law.outcome(compared)
     own, spread, noise = float(law.outcome(np.array([chosen]))[0]), float(predictions.std()), _noise(pilot, rated)
     in_pairs = pair_orders(pilot, law)
-    share = in_pairs.share * max(0.0, 1 - noise**2 / spread**2) if spread > 0 else 0.0
+    comes_true = in_pairs.share * (law.effects.share if isinstance(law.effects, Additions) else 1.0)
+    share = comes_true * max(0.0, 1 - noise**2 / spread**2) if spread > 0 else 0.0
     unsure = math.hypot(unseen(law), math.sqrt(share) * noise)
     likely = _beats(share * (own - predictions), math.sqrt(2) * unsure)
     gain = share * (own - float(predictions.mean()))
@@ -191,7 +196,7 @@ def _noise(pilot: Pilot, rated: Sequence[Floats]) -> float:
 def _differences(law: FittedLaw) -> float:
     """How much tasks differ in what they do to each other: the standard deviation of the table off its diagonal."""
     if law.effects is not None:
-        return UNSEEN_HEADS * law.effects.differences
+        return (UNSEEN_APART if isinstance(law.effects, Additions) else UNSEEN_HEADS) * law.effects.differences
     return float(law.table[~np.eye(len(law.table), dtype=bool)].std()) if len(law.table) > 1 else 0.0
 
 

@@ -8,7 +8,8 @@
     pairs       what a pair (i, k) shows beyond the law with that table is added to the prediction of every order that
                 ends with i, k; of a pair on a small sample only the part `CARRIED`
 
-Where each task has a head of its own, pairs alone tell orders apart (planning/pair_effects.py).
+Where each task has a head of its own, or classes of its own, pairs alone tell orders apart (planning/pair_effects.py,
+planning/additions.py).
 
 Of 0, 1/4, 1/2 and 1 a quarter correlated best with the truth in most pilots of the development sets, where differences
 are small (`python benchmarks/planning.py pairs`).
@@ -23,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from taskorder.checks import Floats, Ints
+from taskorder.planning.additions import Additions
 from taskorder.planning.measurements import Measurements, Part
 from taskorder.planning.pair_effects import PairEffects
 from taskorder.prefixes import Prefix
@@ -57,6 +59,10 @@ class Pilot(NamedTuple):
     """(P,) examples that each task was learned from, where that is not what it was measured on."""
     heads: bool = False
     """Whether each task has a head of its own."""
+    apart: bool = False
+    """Whether no class is in two tasks, and all of them compete."""
+    replayed: bool = False
+    """Whether the learner replays examples of earlier tasks."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,8 +83,8 @@ class FittedLaw:
     """The share of the table's asymmetry that is no noise."""
     guess: Floats | None = None
     """(P,) the accuracy of guessing; None where accuracies are unknown."""
-    effects: PairEffects | None = None
-    """What tasks with heads of their own do to each other; None for shared heads."""
+    effects: PairEffects | Additions | None = None
+    """What tasks with heads or classes of their own do to each other; None where tasks have classes in common."""
     learned: Prefix = ()
     """Tasks that come before."""
 
@@ -117,7 +123,7 @@ class FittedLaw:
     def objective(self) -> str:
         """score, or error where much is retained."""
         much = float(self.retention.mean()) > ERROR_FROM
-        return "error" if much and self.effects is None else "score"  # heads know nothing above 1
+        return "error" if much and self.effects is None else "score"  # effects know nothing above 1
 
     def rate(self, orders: Ints) -> Floats:
         """(n,) how good orders are, more is better: the score, or minus the weighted mean of (1 - knowledge)^2."""
@@ -139,10 +145,14 @@ def fitted_law(pilot: Pilot, part: Part | None = None) -> FittedLaw:
     guess = None if accuracy is None else measured.guess
     weights = np.ones(P) if pilot.weights is None else pilot.weights
     weights = weights / weights.sum()
+    by_sequence = dict(zip(measured.sequences, known, strict=True))
     if pilot.heads:
-        effects = PairEffects.of(dict(zip(measured.sequences, known, strict=True)), P)
-        return _with_heads(effects, pilot, weights, guess)
-    rows = learned_rows(dict(zip(measured.sequences, known, strict=True)), P, pilot.on_sample)
+        effects = PairEffects.of(by_sequence, P)
+        return _by_pairs(effects, np.diag(effects.alone), pilot, weights, guess)
+    if pilot.apart and len(by_sequence) > P:
+        additions = Additions.of(by_sequence, P, replayed=pilot.replayed)
+        return _by_pairs(additions, np.minimum(additions.alone, 1.0), pilot, weights, guess)
+    rows = learned_rows(by_sequence, P, pilot.on_sample)
     if accuracy is None or counts is None or measured.guess is None:
         table, kept = transfer_table(rows), 1.0
     else:
@@ -158,12 +168,13 @@ def fitted_law(pilot: Pilot, part: Part | None = None) -> FittedLaw:
     return FittedLaw(table, pilot.retention, start, weights, beyond, kept, guess)
 
 
-def _with_heads(effects: PairEffects, pilot: Pilot, weights: Floats, guess: Floats | None) -> FittedLaw:
-    """The law where a network knows nothing of a head that it has not trained."""
+def _by_pairs(
+    effects: PairEffects | Additions, table: Floats, pilot: Pilot, weights: Floats, guess: Floats | None
+) -> FittedLaw:
+    """The law where a network knows nothing of heads or classes that it has not trained."""
     nothing = np.zeros(len(weights))
     start = effects.knowledge(np.array([pilot.learned], dtype=np.int64).reshape(1, -1), nothing)[0]
     start = start if pilot.start is None else np.maximum(pilot.start, 0.0)
-    table = np.diag(effects.alone)
     return FittedLaw(table, pilot.retention, start, weights, {}, 1.0, guess, effects, pilot.learned)
 
 

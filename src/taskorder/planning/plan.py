@@ -26,6 +26,7 @@ from taskorder.learners.orders import FitReport
 from taskorder.learners.protocol import Learner, Model, adopted, is_learner
 from taskorder.ordering.plans import make_plan
 from taskorder.ordering.solve import RULES, RULES_WITHOUT_WEIGHTS
+from taskorder.planning.additions import Additions
 from taskorder.planning.budget import budget_of
 from taskorder.planning.choice import (
     AUTO,
@@ -53,7 +54,7 @@ from taskorder.planning.warnings import cautions
 from taskorder.progress import shown_progress
 from taskorder.records import Plan
 from taskorder.runs.store import Store
-from taskorder.strategies import BY_TASK
+from taskorder.strategies import BY_CLASS, BY_TASK
 from taskorder.task import Task, align
 from taskorder.theory.law import checked_retention
 
@@ -316,8 +317,8 @@ def run_pilot(
         confidence=sure,
         warnings=cautions(
             found.sample, found.transfer, sure.verdict if sure else "", aligned,
-            heads=law.effects is not None, strategy=getattr(learner, "strategy", None),
-            in_pairs=pair_orders(found.pilot, law),
+            heads=found.pilot.heads, strategy=getattr(learner, "strategy", None),
+            in_pairs=pair_orders(found.pilot, law), apart=isinstance(law.effects, Additions),
         ),
         alternatives=alternatives(law, found.transfer.similarity(), constraints),
         seconds=time.perf_counter() - clock,
@@ -330,7 +331,7 @@ def run_pilot(
     return PilotResult(made, law.table, found.transfer, found.pilot.measured, found.sample)
 
 
-def _by_pairs(made: Plan, effects: PairEffects, law: FittedLaw, constraints: Constraints) -> Plan:
+def _by_pairs(made: Plan, effects: PairEffects | Additions, law: FittedLaw, constraints: Constraints) -> Plan:
     """The plan with what pairs of tasks predict: its table holds tasks alone, on which orders hardly differ."""
     path, importance = effects.path(made.order, law.start, law.learned), constraints.importance
     errors = (1 - path[-1]) ** 2
@@ -341,7 +342,7 @@ def _by_pairs(made: Plan, effects: PairEffects, law: FittedLaw, constraints: Con
         knowledge_path=tuple(map(tuple, path.tolist())),
         error=float(errors @ importance),
         task_errors=tuple(errors.tolist()),
-        options={**made.options, "heads": BY_TASK},
+        options={**made.options, "heads": BY_TASK if isinstance(effects, PairEffects) else BY_CLASS},
     )
 
 

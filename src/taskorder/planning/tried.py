@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -27,7 +28,7 @@ from taskorder.planning.retention import Kept, kept
 from taskorder.planning.warnings import ENOUGH
 from taskorder.records import Confidence
 from taskorder.runs.store import Store
-from taskorder.strategies import BY_TASK
+from taskorder.strategies import BY_TASK, Replay
 from taskorder.task import Task
 from taskorder.theory.law import PLAIN_RETENTION
 
@@ -75,7 +76,9 @@ def tried(
     sizes = _sizes(tasks) if has_data else None
     sample_sizes = _sizes(sample) if has_data else None
     heads = has_heads(learner, tasks)
-    keeps = kept(measured, sizes, sample_sizes, retention, constraints.names, seed=seed, heads=heads)
+    apart = not heads and classes_apart(tasks)
+    own = heads or apart
+    keeps = kept(measured, sizes, sample_sizes, retention, constraints.names, seed=seed, heads=own)
     whole = sizes is None or np.array_equal(sizes, _sizes(sample))
     pilot = Pilot(
         measured,
@@ -85,6 +88,8 @@ def tried(
         constraints.learned,
         weights=constraints.weights,
         heads=heads,
+        apart=apart,
+        replayed=replays(learner),
     )
     cost = None if sizes is None else found.examples / float(sizes.sum())
     num_pairs = len(measured.sequences) - len(tasks)
@@ -104,7 +109,8 @@ def _sample(tasks: Sequence[Task], learner: Learner, size: float, seed: int) -> 
     A learner that keeps examples, or has outputs that only one task has trained, would pass for one that forgets
     nothing on the examples that it has learned: it is tested on others.
     """
-    if getattr(learner, "strategy", None) is None and getattr(learner, "heads", "") != "task":
+    in_common = getattr(learner, "heads", "") != BY_TASK and not classes_apart(tasks)
+    if in_common and getattr(learner, "strategy", None) is None:
         return pilot_sample(tasks, size, seed, keep_eval=False)
     return sample_apart(tasks, size, seed)
 
@@ -188,6 +194,17 @@ def has_heads(learner: Learner, tasks: Sequence[Task]) -> bool:
     return len({each.tobytes() for each in own if each is not None}) > 1
 
 
+def classes_apart(tasks: Sequence[Task]) -> bool:
+    """Whether no class is in two tasks: what one learns names nothing of another."""
+    own = [task.own_classes for task in tasks]
+    return len(tasks) > 1 and all(own) and len(set(itertools.chain(*own))) == sum(map(len, own))
+
+
+def replays(learner: Learner) -> bool:
+    """Whether a learner is known to replay examples of earlier tasks."""
+    return isinstance(strategy := getattr(learner, "strategy", None), Replay) or hasattr(strategy, "replayed")
+
+
 def noise_notes(sure: Confidence | None, found: Tried) -> list[str]:
     """What to do where orders cannot be told apart: nothing, where so much is kept that there is little to gain."""
     if sure is None or sure.verdict != NOISY:
@@ -204,6 +221,8 @@ def noise_notes(sure: Confidence | None, found: Tried) -> list[str]:
 
 def head_notes(learner: Learner, tasks: Sequence[Task], rule: str) -> list[str]:
     """Where heads are not what they seem, since equal labels are one head, and what a rule does not know of them."""
+    if rule != AUTO and not has_heads(learner, tasks) and classes_apart(tasks):
+        return [f"rule {rule} reads tasks alone, which say little of others' classes; rule auto goes by pairs of tasks"]
     if getattr(learner, "heads", "") != BY_TASK or not tasks[0].classes or len(tasks) < 2:
         return []
     if not has_heads(learner, tasks):

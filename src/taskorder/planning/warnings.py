@@ -38,15 +38,17 @@ def cautions(
     heads: bool = False,
     strategy: object = None,
     in_pairs: PairOrders | None = None,
+    apart: bool = False,
 ) -> tuple[Caution, ...]:
     """All that applies.
 
     tasks: those of the pilot sample. verdict: what the plan says. whole: the tasks that the sample is from. heads:
-    whether each has a head of its own. strategy: of the learner. in_pairs: what became of predictions in pairs.
+    whether each has a head of its own. strategy: of the learner. in_pairs: what became of predictions in pairs. apart:
+    whether pairs tell orders apart since no class is in two tasks.
     """
-    if heads:  # of another task's head a network knows nothing, and no similarity can be read from that
-        alone = (small_pilot(tasks, verdict, whole), not_converged(table), all_kept(tasks, strategy, whole))
-        return tuple(filter(None, alone))
+    if heads or apart:  # of another task's head or classes a network knows nothing: no similarity can be read from that
+        alone = [small_pilot(tasks, verdict, whole), not_converged(table), all_kept(tasks, strategy, whole)]
+        return tuple(filter(None, alone if heads else [*alone, different_classes(tasks)]))
     checks: tuple[Callable[[], Caution | None], ...] = (
         lambda: small_pilot(tasks, verdict, whole),
         lambda: not_converged(table),

@@ -15,7 +15,7 @@ from taskorder.ordering.solver_input import SolverInput
 from taskorder.records import Comparison, Plan
 from taskorder.report.contradictions import same
 from taskorder.report.measure import measure_of
-from taskorder.strategies import BY_TASK
+from taskorder.strategies import BY_CLASS, BY_TASK
 
 RECOMPUTED = (
     "error",
@@ -60,8 +60,8 @@ def checked_plan(plan: Plan, inputs: SolverInput, names: Sequence[str] | None = 
 
 
 def by_pairs(plan: Plan) -> bool:
-    """Whether pairs of tasks tell the orders apart, each task with a head of its own: a table does not hold them."""
-    return plan.options.get("heads") == BY_TASK
+    """Whether pairs tell the orders apart, for tasks with heads or classes of their own: a table does not hold them."""
+    return plan.options.get("heads") in (BY_TASK, BY_CLASS)
 
 
 def _other_names(plan: Plan, names: Sequence[str] | None) -> list[str]:

@@ -1,0 +1,232 @@
+"""Plans for tasks that each have classes of their own, all of which compete in one output layer."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sklearn")
+from sklearn.linear_model import SGDClassifier
+
+from taskorder import plan, run_pilot
+from taskorder.constraints import Constraints
+from taskorder.learners import Replay, SklearnLearner
+from taskorder.planning.additions import FADE, FADE_REPLAYED, Additions
+from taskorder.planning.choice import allowed_orders, best_order
+from taskorder.planning.fitted_law import FittedLaw
+from taskorder.planning.tried import classes_apart, replays
+from taskorder.report.plan_numbers import plan_numbers
+from taskorder.report.recomputed import by_pairs
+from taskorder.task import Task, align
+
+EXAMPLES = 60
+
+
+def additions(count=5, seed=0, replayed=False):
+    """What tasks that forget much add to each other."""
+    rng = np.random.default_rng(seed)
+    alone, more = np.diag(rng.uniform(0.7, 0.9, count)), np.zeros((count, count, count))
+    for i, k in itertools.permutations(range(count), 2):
+        more[i, k, i], more[i, k, k] = rng.uniform(0.0, 0.5), -rng.uniform(0.0, 0.2)
+    return Additions(alone, more, replayed)
+
+
+def orders_of(count):
+    return np.array(list(itertools.permutations(range(count))))
+
+
+def law_of(effects, **given):
+    P = len(effects.alone)
+    return FittedLaw(effects.alone, np.full(P, 0.5), np.zeros(P), np.full(P, 1 / P), {}, 1.0, effects=effects, **given)
+
+
+class Apart:
+    """A learner whose knowledge of each task is known; the classes of task k are 2 k and 2 k + 1, answers are drawn."""
+
+    mixes = False
+
+    def __init__(self, effects):
+        self.effects = effects
+
+    def make(self, seed):
+        return seed, ()
+
+    def copy(self, model):
+        return model
+
+    def fit(self, model, task):
+        return model[0], (*model[1], int(task.name[1:]))
+
+    def losses_by_class(self, model, inputs):
+        """Right answers of low loss as often as the knowledge says, wrong ones of high loss."""
+        seed, order = model
+        own, P = int(inputs[0, 0]), len(self.effects.alone)
+        known = self.effects.knowledge(np.array([order], dtype=int).reshape(1, -1), np.zeros(P))[0, own]
+        rng = np.random.default_rng([seed, own, *order, 7])
+        truth = 2 * own + inputs[:, 1].astype(int)
+        right = rng.random(len(inputs)) < np.clip(1 / (2 * P) + (1 - 1 / (2 * P)) * known, 0, 1)
+        losses = np.full((len(inputs), 2 * P), 3.0)
+        losses[np.arange(len(inputs)), np.where(right, truth, (truth + 2) % (2 * P))] = 0.1
+        return losses
+
+    def loss(self, model, task):
+        raise AssertionError("known by class")
+
+
+def tasks(count=5, size=EXAMPLES):
+    rows = np.arange(2 * size) % 2
+    return [Task(f"t{k}", np.stack([np.full(2 * size, k), rows], 1).astype(float), 2 * k + rows) for k in range(count)]
+
+
+@pytest.mark.parametrize("replayed", [False, True])
+def test_knowledge_is_the_sum_over_pairs_with_the_last_task(replayed):
+    known = additions(4, replayed=replayed)
+    fade = FADE_REPLAYED if replayed else FADE
+    found = known.knowledge(orders_of(4), np.zeros(4))
+    for order, after in zip(orders_of(4).tolist(), found, strict=True):
+        last = order[-1]
+        expected = known.alone[last].copy()
+        for between, task in enumerate(reversed(order[:-1])):
+            expected += fade**between * known.more[task, last]
+        np.testing.assert_allclose(after, np.minimum(expected, 1.0))
+
+
+def test_pairs_give_back_what_they_were_made_of():
+    known = additions(4)
+    measured = {order: known.knowledge(np.array([order]), np.zeros(4))[0]
+                for size in (1, 2) for order in itertools.permutations(range(4), size)}  # fmt: skip
+    read = Additions.of(measured, 4)
+    np.testing.assert_allclose(read.alone, known.alone)
+    np.testing.assert_allclose(read.more, known.more)
+
+
+def test_a_missing_pair_is_like_the_others():
+    known = {(k,): np.eye(3)[k] * 0.8 for k in range(3)}
+    assert (Additions.of(known, 3).more == 0).all()
+    one = Additions.of({**known, (0, 1): np.array([0.3, 0.7, 0.05])}, 3)
+    np.testing.assert_allclose(one.more[0, 1], [0.3, -0.1, 0.05])
+    np.testing.assert_allclose(one.more[2, 0], [-0.1, 0.05, 0.3])
+
+
+def test_an_order_that_goes_on_ends_like_the_whole_one():
+    known = additions(5)
+    begun = known.knowledge(np.array([[3, 1]]), np.zeros(5))[0]
+    rest = np.array([[0, 2, 4], [4, 0, 2]])
+    whole = known.knowledge(np.hstack([np.tile([3, 1], (2, 1)), rest]), np.zeros(5))
+    np.testing.assert_allclose(known.knowledge(rest, begun, (3, 1)), whole)
+    # what a measured model knows beyond that fades
+    more = known.knowledge(rest, begun + 0.1, (3, 1))
+    np.testing.assert_allclose(more, np.minimum(whole + 0.1 * FADE**3, 1.0))
+
+
+def test_a_path_ends_where_the_order_does():
+    known, order = additions(4), (2, 0, 3, 1)
+    path = known.path(order, np.zeros(4))
+    assert path.shape == (5, 4)
+    assert (path[0] == 0).all()
+    np.testing.assert_allclose(path[-1], known.knowledge(np.array([order]), np.zeros(4))[0])
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_search_finds_the_best_of_all_orders(seed, weighted):
+    known = additions(6, seed, replayed=seed % 2 == 1)
+    weights = np.random.default_rng(seed).uniform(0.1, 1, 6) if weighted else np.ones(6)
+    weights /= weights.sum()
+    values = known.knowledge(orders_of(6), np.zeros(6)) @ weights
+    found = known.best(weights, Constraints.of(6))
+    assert known.knowledge(np.array([found]), np.zeros(6))[0] @ weights == pytest.approx(values.max())
+
+
+@pytest.mark.parametrize(
+    "wishes",
+    [
+        {"before": [(0, 1), (4, 2)]}, {"first": 3}, {"last": 2}, {"first": 1, "last": 0, "before": [(5, 4)]},
+        {"groups": [(0, 1), (2, 3)]}, {"groups": [(0, 1, 2)], "before": [(3, 0)]}, {"learned": [5]},
+        {"learned": [2], "before": [(0, 1)], "last": 4},
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("seed", range(3))
+def test_the_search_keeps_constraints_and_finds_nearly_the_best(wishes, seed):
+    known, constraints = additions(6, seed), Constraints.of(6, **wishes)
+    law = law_of(known, learned=constraints.learned)
+    listed = allowed_orders(constraints)
+    found = known.best(law.weights, constraints)
+    assert constraints.allows(found)
+    assert law.score(np.array([found]))[0] >= np.quantile(law.score(listed), 0.75)
+    if "before" not in wishes and "groups" not in wishes:
+        assert law.score(np.array([found]))[0] == pytest.approx(law.score(listed).max())
+
+
+def test_many_tasks_take_no_time_and_no_random_order_is_better():
+    known = additions(60)
+    law = law_of(known)
+    found = best_order(law, Constraints.of(60, first=7, before=[(3, 4)]))
+    assert found[0] == 7
+    assert found.index(3) < found.index(4)
+    rng = np.random.default_rng(0)
+    others = np.array([rng.permutation(60) for _ in range(300)])
+    assert law.rate(np.array([found]))[0] > law.rate(others).max()
+
+
+def test_tasks_are_apart_where_no_class_is_in_two_of_them():
+    x = np.zeros((4, 1))
+    assert classes_apart(align([Task("a", x, [0, 1, 0, 1]), Task("b", x, [2, 3, 2, 3])]))
+    assert not classes_apart(align([Task("a", x, [0, 1, 0, 1]), Task("b", x, [1, 3, 1, 3])]))
+    numbers = [Task(name, x, [0.1, 1.7, 0.3, 1.2 + k], regression=True) for k, name in enumerate("ab")]
+    assert not classes_apart(align(numbers))
+    assert not classes_apart((Task("a"), Task("b")))
+
+
+def test_a_plan_of_tasks_apart_follows_pairs_and_says_so():
+    known = additions(5, seed=3)
+    result = run_pilot(tasks(), Apart(known), pilot=EXAMPLES, seeds=2, draws=20)
+    made = result.plan
+    truth = known.knowledge(orders_of(5), np.zeros(5)).mean(axis=1)
+    own = known.knowledge(np.array([made.order]), np.zeros(5)).mean()
+    assert (truth < own).mean() > 0.95
+    assert by_pairs(made)
+    assert made.options["heads"] == "class"
+    assert made.objective == "score"
+    assert any("tested on others" in note for note in made.notes)
+    assert "different classes" in [caution.kind for caution in made.warnings]
+    assert made.prediction.random_mean == pytest.approx(np.mean(1 / 10 + 0.9 * truth), abs=0.08)
+    numbers = plan_numbers(made, result.table)
+    assert numbers.disagreements == ()
+    assert numbers.plan.score == made.score  # not that of the table, which holds tasks alone
+
+
+def test_without_pairs_the_law_reads_tasks_alone():
+    made = run_pilot(tasks(), Apart(additions(5)), pilot=EXAMPLES, seeds=1, budget=5, mix=False, draws=0).plan
+    assert not by_pairs(made)
+
+
+def test_a_rule_is_told_what_it_cannot_know():
+    made = plan(tasks(3), Apart(additions(3)), pilot=EXAMPLES, rule="row-sums", seeds=1, draws=0)
+    assert any("rule row-sums reads tasks alone, which say little of others' classes" in note for note in made.notes)
+
+
+def test_a_learner_that_replays_is_known_by_its_strategy():
+    class Own:
+        def replayed(self, memory):
+            return []
+
+        def remember(self, memory, task, model, rng):
+            return memory
+
+    learner = SklearnLearner(SGDClassifier(loss="log_loss"))
+    assert not replays(learner)
+    assert replays(learner.with_strategy(Replay(5)))
+    assert replays(learner.with_strategy(Own()))
+
+
+def test_replay_in_a_plan_of_tasks_apart():
+    rng = np.random.default_rng(0)
+    centers = rng.normal(size=(8, 5)) * 2
+    some = [Task(f"t{k}", np.concatenate([rng.normal(size=(60, 5)) + centers[c] for c in (2 * k, 2 * k + 1)]),
+                 np.repeat([2 * k, 2 * k + 1], 60)) for k in range(4)]  # fmt: skip
+    learner = SklearnLearner(SGDClassifier(loss="log_loss"), strategy=Replay(10))
+    made = plan(some, learner, pilot=40, seeds=2, draws=10)
+    assert by_pairs(made)
+    assert sorted(made.order) == [0, 1, 2, 3]
+    assert made.confidence.verdict in ("order matters", "too noisy to say", "any order is fine")
