@@ -157,9 +157,12 @@ class Tried(NamedTuple):
 
     def row(self, way: str, name: str) -> dict[str, Any]:
         """Of the table."""
-        errors = {"level - true": interval(self.level), "log spread / true": interval(self.spread)}
-        return {"strategy": way, "sets": len(self.rank), "candidate": name, "points": interval(self.points),
-                "rank correlation": interval(self.rank), **(errors if self.level else dict.fromkeys(errors, ""))}  # fmt: skip
+        errors = {"level - true": "", "log spread / true": ""}
+        if self.level:
+            errors = {"level - true": interval(self.level), "log spread / true": interval(self.spread)}
+        counted = {"strategy": way, "sets": len(self.rank), "candidate": name}
+        found = {"points": interval(self.points), "rank correlation": interval(self.rank)}
+        return {**counted, **found, **errors}
 
 
 def run(data: Any, cell: AtlasCell, truth: Mapping[int, Floats], size: int, store: Store) -> dict[str, Tried]:

@@ -3,6 +3,7 @@
     python -m reproduction.borrowed_gpu --from KEPT                         what is missing, and the seconds it takes
     python -m reproduction.borrowed_gpu NAME ... --seconds 560 --from KEPT --output OUT
     python -m reproduction.borrowed_gpu --from KEPT --take                  at home: into reproduction/results
+    python -m reproduction.borrowed_gpu NAME ... --from KEPT --take --partly    tables of what there is so far, too
 
 Experiments are trained in the order in which they are named (`reproduction/waiting.py`). The results of every batch of
 runs are added to a log in the folder OUT, a new one in each process: what a kill costs is the batch in training. A
@@ -118,16 +119,17 @@ def plan(store: Store, names: Sequence[str]) -> list[str]:
     return [*lines, f"{'all':<36} {'':>12} {'':>8} {total:>8.0f}"]
 
 
-def take(store: Store, tables: Path, names: Sequence[str]) -> list[str]:
+def take(store: Store, tables: Path, names: Sequence[str], *, partly: bool = False) -> list[str]:
     """Write the tables of runs of `taskorder run` that are whole; a line for each part that is there.
 
     What figures train themselves is kept by them, as soon as they find it in the store.
+    partly: also tables of which only some runs are there.
     """
     lines = []
     for part in (part for name in names for part in parts_of(name)):
         entries = [entry for spec in part.specs if (entry := store.entry(spec.digest))]
         line = f"{part.name}: {len(entries)} of {len(part.specs)} runs"
-        if len(entries) == len(part.specs) and part.specs[0].kind == KIND:
+        if entries and (partly or len(entries) == len(part.specs)) and part.specs[0].kind == KIND:
             path = tables / f"{part.name}.csv.gz"
             tables.mkdir(parents=True, exist_ok=True)
             with Store() as whole:
@@ -151,6 +153,7 @@ def main() -> None:
     add("--output", type=Path, metavar="OUT", help="train, and write results to this folder")
     add("--share", default="1/1", metavar="I/N", help="train run I, I + N, ... of every part: N processes on one GPU")
     add("--take", action="store_true", help="put what there is into the folder of results")
+    add("--partly", action="store_true", help="with --take: also tables of which only some runs are there")
     add("--results", type=Path, default=Path("reproduction/results"), help="that folder")
     args = parser.parse_args()
     names = args.names or NAMES
@@ -171,7 +174,8 @@ def main() -> None:
             for folder in args.kept:
                 say(f"{load_kept(folder, store)} runs from {folder}")
             if args.output is None:
-                print(*(take(store, args.results / TABLES, names) if args.take else plan(store, names)), sep="\n")
+                tables = args.results / TABLES
+                print(*(take(store, tables, names, partly=args.partly) if args.take else plan(store, names)), sep="\n")
                 return
             trainer = Trainer(store, Log(args.output), end, (int(number) - 1, int(of)))
             for name in names:

@@ -189,6 +189,7 @@ def test_a_plan_of_tasks_apart_follows_pairs_and_says_so():
     assert made.options["heads"] == "class"
     assert made.objective == "score"
     assert any("tested on others" in note for note in made.notes)
+    assert any("(class-incremental): the order goes by what pairs of tasks add" in note for note in made.notes)
     assert "different classes" in [caution.kind for caution in made.warnings]
     assert made.prediction.random_mean == pytest.approx(np.mean(1 / 10 + 0.9 * truth), abs=0.08)
     numbers = plan_numbers(made, result.table)
@@ -199,6 +200,7 @@ def test_a_plan_of_tasks_apart_follows_pairs_and_says_so():
 def test_without_pairs_the_law_reads_tasks_alone():
     made = run_pilot(tasks(), Apart(additions(5)), pilot=EXAMPLES, seeds=1, budget=5, mix=False, draws=0).plan
     assert not by_pairs(made)
+    assert any("tasks alone say little of each other: take a larger budget" in note for note in made.notes)
 
 
 def test_a_rule_is_told_what_it_cannot_know():

@@ -60,6 +60,10 @@ from taskorder.theory.law import checked_retention
 
 BUDGET = 200
 """Fits, by default: all pairs of five tasks with three seeds take 75, of eight tasks 192."""
+APART = "no class is in two tasks (class-incremental): the order goes by what pairs of tasks add to each other"
+APART_ALONE = (
+    "no class is in two tasks, and tasks alone say little of each other: take a larger budget, for pairs of tasks"
+)
 SEARCHES = ("optimal", "worst", "first-order", "max-path", "min-path")
 SLOW_FROM, SLOW_DRAWS = 9, 20
 """With so many tasks a rule that searches is slow, and gets so many resamples."""
@@ -305,6 +309,8 @@ def run_pilot(
         notes.append("the constraints leave only one order: there is nothing to choose")
     elif resamples and constraints.num_open > 1:
         sure = confidence(found.pilot, choose, made.order, constraints, draws=resamples, seed=drawn_with)
+    if found.pilot.apart and rule == AUTO:
+        notes.append(APART if law.effects is not None else APART_ALONE)
     if rule == AUTO:
         notes += price_notes(law, made.order, constraints)
     prediction = predicted(found.pilot, made.order, constraints, draws=resamples, seed=drawn_with)
