@@ -13,16 +13,19 @@ Two statistics, over all 120 orders of a task set: what the order that a candida
 points of the mean of both seeds, and the rank correlation of its scores with the true mean accuracy. Means over task
 sets with 95 % intervals (Student's t). Beside them one seed of the truth as a candidate for the other.
 
-`additions` with its two numbers was chosen on the features among some twenty forms, pilots of 50 images. First rule,
-fixed before a test set was looked at: it takes the place of the law in `plan` if from 50 images a task, in the mean
-over the strategies that keep no data (plain, ewc, lwf), its order earns more than the law's on both test sets, on the
-new task sets with the interval above 0; and if over those with replay neither interval is all below 0 (the rows
-`additions - law`). On the new task sets the interval was not above 0: the rule is not met.
+`additions` (src/taskorder/planning/additions.py) with its two numbers was chosen on the features among some twenty
+forms, pilots of 50 images. First rule, fixed before a test set was looked at: it takes the place of the law in `plan`
+if from 50 images a task, in the mean over the strategies that keep no data (plain, ewc, lwf), its order earns more than
+the law's on both test sets, on the new task sets with the interval above 0; and if over those with replay neither
+interval is all below 0 (the rows `additions - law`). On the new task sets the lead was +1.33 [-0.17, +2.83]: the rule is
+not met. But there the law said "any order is fine" in 60 of 72 plans without replay, where the chosen order earned 4
+points, and its mean accuracies were 15 points further off.
 
 Second rule, fixed after that and before Fashion-MNIST was looked at: it takes the law's place if on Fashion-MNIST its
 order earns at least as much in the mean over the strategies that keep no data, no interval of a lead is all below 0,
 and it predicts better: the absolute error of the mean accuracy over all orders, and that of the logarithm of the
-standard deviation over orders, are both smaller in the mean over all strategies and task sets.
+standard deviation over orders, are both smaller in the mean over all strategies and task sets. Between the rules the
+form was changed once, since with ten and twenty tasks knowledge fell below chance: what tasks do to others is a mean.
 """
 
 from __future__ import annotations
@@ -51,6 +54,7 @@ from taskorder.checks import Floats
 from taskorder.engine.train import Recipe
 from taskorder.learners.jax import JaxLearner
 from taskorder.learners.orders import learn_orders
+from taskorder.planning.additions import FADE, FADE_REPLAYED
 from taskorder.planning.fitted_law import Pilot, fitted_law
 from taskorder.planning.measurements import Measurements
 from taskorder.planning.measuring import guessing
@@ -74,7 +78,7 @@ CANDIDATES = {
     "law": "the law of retention with what pairs correct, as for classes in common",
     "last pair": "what is known when only the last two tasks are learned",
     "heads": "the product of what later tasks leave, as for a head for each task",
-    "additions": "what each earlier task adds to the last one in a pair, fading with every task between",
+    "additions": "what pairs with the last task add to it, fading with every task between",
 }
 NEW_FIRST, NEW_SETS = 400, 24
 """Task sets of the test on features."""
@@ -132,7 +136,7 @@ def predictions(measured: Measurements, sizes: Floats, size: int, *, replayed: b
     known = dict(zip(measured.sequences, measured.knowledge().mean(axis=0), strict=True))
     keeps = kept(measured, sizes, np.full(P, size))
     pilot = Pilot(measured, keeps.real, keeps.on_sample)
-    laws = {"law": fitted_law(pilot), "additions": fitted_law(pilot._replace(apart=True, replayed=replayed))}
+    laws = {"law": fitted_law(pilot), "additions": fitted_law(pilot._replace(fade=FADE_REPLAYED if replayed else FADE))}
     return {
         "last pair": Said(np.array([known[order[-2:]].mean() for order in ORDERS])),
         "heads": Said(PairEffects.of(known, P).knowledge(orders, np.zeros(P)).mean(axis=1)),

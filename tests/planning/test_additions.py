@@ -14,21 +14,22 @@ from taskorder.learners import Replay, SklearnLearner
 from taskorder.planning.additions import FADE, FADE_REPLAYED, Additions
 from taskorder.planning.choice import allowed_orders, best_order
 from taskorder.planning.fitted_law import FittedLaw
-from taskorder.planning.tried import classes_apart, replays
 from taskorder.report.plan_numbers import plan_numbers
 from taskorder.report.recomputed import by_pairs
-from taskorder.task import Task, align
+from taskorder.task import Task
+from taskorder.theory.law import final_knowledge
 
 EXAMPLES = 60
 
 
-def additions(count=5, seed=0, replayed=False):
+def additions(count=5, seed=0, fade=FADE):
     """What tasks that forget much add to each other."""
     rng = np.random.default_rng(seed)
-    alone, more = np.diag(rng.uniform(0.7, 0.9, count)), np.zeros((count, count, count))
+    alone, own, others = np.diag(rng.uniform(0.7, 0.9, count)), np.zeros((count, count)), np.zeros([count] * 3)
     for i, k in itertools.permutations(range(count), 2):
-        more[i, k, i], more[i, k, k] = rng.uniform(0.0, 0.5), -rng.uniform(0.0, 0.2)
-    return Additions(alone, more, replayed)
+        own[i, k], others[i, k] = rng.uniform(0.0, 0.5), rng.normal(0, 0.02, count)
+        others[i, k, k], others[i, k, i] = -rng.uniform(0.0, 0.2), 0.0
+    return Additions(alone, own, others, fade)
 
 
 def orders_of(count):
@@ -78,16 +79,17 @@ def tasks(count=5, size=EXAMPLES):
     return [Task(f"t{k}", np.stack([np.full(2 * size, k), rows], 1).astype(float), 2 * k + rows) for k in range(count)]
 
 
-@pytest.mark.parametrize("replayed", [False, True])
-def test_knowledge_is_the_sum_over_pairs_with_the_last_task(replayed):
-    known = additions(4, replayed=replayed)
-    fade = FADE_REPLAYED if replayed else FADE
+@pytest.mark.parametrize("fade", [FADE, FADE_REPLAYED, 0.0, 1.0])
+def test_own_additions_are_summed_and_those_to_others_are_a_mean(fade):
+    known = additions(4, fade=fade)
     found = known.knowledge(orders_of(4), np.zeros(4))
     for order, after in zip(orders_of(4).tolist(), found, strict=True):
-        last = order[-1]
+        *before, last = order
+        left = [fade**between for between in range(3)][::-1]
         expected = known.alone[last].copy()
-        for between, task in enumerate(reversed(order[:-1])):
-            expected += fade**between * known.more[task, last]
+        for task, share in zip(before, left, strict=True):
+            expected[task] += share * known.own[task, last]
+            expected += share / sum(left) * known.others[task, last]
         np.testing.assert_allclose(after, np.minimum(expected, 1.0))
 
 
@@ -96,16 +98,41 @@ def test_pairs_give_back_what_they_were_made_of():
     measured = {order: known.knowledge(np.array([order]), np.zeros(4))[0]
                 for size in (1, 2) for order in itertools.permutations(range(4), size)}  # fmt: skip
     read = Additions.of(measured, 4)
-    np.testing.assert_allclose(read.alone, known.alone)
-    np.testing.assert_allclose(read.more, known.more)
+    for part in ("alone", "own", "others"):
+        np.testing.assert_allclose(getattr(read, part), getattr(known, part), atol=1e-12)
+    assert read.measured == 1
 
 
-def test_a_missing_pair_is_like_the_others():
+def test_it_is_the_law_where_tasks_alone_know_nothing_of_each_other():
+    table, d = np.diag([0.9, 0.6, 0.8, 0.7]), 0.4
+    measured = {order: final_knowledge(table, order, d)
+                for size in (1, 2) for order in itertools.permutations(range(4), size)}  # fmt: skip
+    read = Additions.of(measured, 4, fade=d)
+    for order in orders_of(4):
+        np.testing.assert_allclose(read.knowledge(order[None], np.zeros(4))[0], final_knowledge(table, order, d))
+
+
+def test_more_tasks_do_not_push_knowledge_out_of_its_range():
+    rng = np.random.default_rng(0)
+    for count in (5, 20, 60):
+        known = additions(count, fade=FADE_REPLAYED)
+        orders = np.array([rng.permutation(count) for _ in range(50)])
+        after = known.knowledge(orders, np.zeros(count))
+        assert after.min() > -0.1
+        assert after[np.arange(50), orders[:, -1]].min() > 0.4  # the task that was just learned
+
+
+def test_a_missing_pair_is_like_the_others_and_makes_less_sure():
     known = {(k,): np.eye(3)[k] * 0.8 for k in range(3)}
-    assert (Additions.of(known, 3).more == 0).all()
+    none = Additions.of(known, 3)
+    assert (none.own == 0).all()
+    assert none.measured == 0
     one = Additions.of({**known, (0, 1): np.array([0.3, 0.7, 0.05])}, 3)
-    np.testing.assert_allclose(one.more[0, 1], [0.3, -0.1, 0.05])
-    np.testing.assert_allclose(one.more[2, 0], [-0.1, 0.05, 0.3])
+    np.testing.assert_allclose([one.own[0, 1], one.own[2, 0]], [0.3, 0.3])
+    np.testing.assert_allclose(one.others[0, 1], [0, -0.1, 0.05])
+    np.testing.assert_allclose(one.others[2, 0], [-0.1, 0.05, 0])
+    whole = additions(5)
+    assert whole._replace(measured=0.25).unseen == pytest.approx(4 * whole.unseen)
 
 
 def test_an_order_that_goes_on_ends_like_the_whole_one():
@@ -121,7 +148,7 @@ def test_an_order_that_goes_on_ends_like_the_whole_one():
 
 def test_a_path_ends_where_the_order_does():
     known, order = additions(4), (2, 0, 3, 1)
-    path = known.path(order, np.zeros(4))
+    path = law_of(known).path(order)
     assert path.shape == (5, 4)
     assert (path[0] == 0).all()
     np.testing.assert_allclose(path[-1], known.knowledge(np.array([order]), np.zeros(4))[0])
@@ -130,7 +157,7 @@ def test_a_path_ends_where_the_order_does():
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("weighted", [False, True])
 def test_the_search_finds_the_best_of_all_orders(seed, weighted):
-    known = additions(6, seed, replayed=seed % 2 == 1)
+    known = additions(6, seed, FADE_REPLAYED if seed % 2 else FADE)
     weights = np.random.default_rng(seed).uniform(0.1, 1, 6) if weighted else np.ones(6)
     weights /= weights.sum()
     values = known.knowledge(orders_of(6), np.zeros(6)) @ weights
@@ -153,7 +180,7 @@ def test_the_search_keeps_constraints_and_finds_nearly_the_best(wishes, seed):
     listed = allowed_orders(constraints)
     found = known.best(law.weights, constraints)
     assert constraints.allows(found)
-    assert law.score(np.array([found]))[0] >= np.quantile(law.score(listed), 0.75)
+    assert law.score(np.array([found]))[0] >= np.quantile(law.score(listed), 0.9)
     if "before" not in wishes and "groups" not in wishes:
         assert law.score(np.array([found]))[0] == pytest.approx(law.score(listed).max())
 
@@ -167,15 +194,6 @@ def test_many_tasks_take_no_time_and_no_random_order_is_better():
     rng = np.random.default_rng(0)
     others = np.array([rng.permutation(60) for _ in range(300)])
     assert law.rate(np.array([found]))[0] > law.rate(others).max()
-
-
-def test_tasks_are_apart_where_no_class_is_in_two_of_them():
-    x = np.zeros((4, 1))
-    assert classes_apart(align([Task("a", x, [0, 1, 0, 1]), Task("b", x, [2, 3, 2, 3])]))
-    assert not classes_apart(align([Task("a", x, [0, 1, 0, 1]), Task("b", x, [1, 3, 1, 3])]))
-    numbers = [Task(name, x, [0.1, 1.7, 0.3, 1.2 + k], regression=True) for k, name in enumerate("ab")]
-    assert not classes_apart(align(numbers))
-    assert not classes_apart((Task("a"), Task("b")))
 
 
 def test_a_plan_of_tasks_apart_follows_pairs_and_says_so():
@@ -200,26 +218,29 @@ def test_a_plan_of_tasks_apart_follows_pairs_and_says_so():
 def test_without_pairs_the_law_reads_tasks_alone():
     made = run_pilot(tasks(), Apart(additions(5)), pilot=EXAMPLES, seeds=1, budget=5, mix=False, draws=0).plan
     assert not by_pairs(made)
-    assert any("tasks alone say little of each other: take a larger budget" in note for note in made.notes)
+    assert any("tasks alone say little of each other: a larger budget would measure pairs" in n for n in made.notes)
+    sure = plan(tasks(), Apart(additions(5)), pilot=EXAMPLES, seeds=1, budget=5, mix=False, draws=20).confidence
+    assert sure.verdict == "too noisy to say"  # tasks alone look as if any order were fine
 
 
 def test_a_rule_is_told_what_it_cannot_know():
     made = plan(tasks(3), Apart(additions(3)), pilot=EXAMPLES, rule="row-sums", seeds=1, draws=0)
-    assert any("rule row-sums reads tasks alone, which say little of others' classes" in note for note in made.notes)
+    assert any(
+        "rule row-sums reads tasks alone, which say little of the classes of other tasks" in note for note in made.notes
+    )
 
 
-def test_a_learner_that_replays_is_known_by_its_strategy():
-    class Own:
-        def replayed(self, memory):
-            return []
+def test_a_race_is_refused():
+    with pytest.raises(
+        ValueError, match=r"^`budget` must be fits or a time where no class is in two tasks, got examples"
+    ):
+        plan(tasks(), Apart(additions(5)), budget="1 runs")
 
-        def remember(self, memory, task, model, rng):
-            return memory
 
-    learner = SklearnLearner(SGDClassifier(loss="log_loss"))
-    assert not replays(learner)
-    assert replays(learner.with_strategy(Replay(5)))
-    assert replays(learner.with_strategy(Own()))
+def test_a_given_retention_is_how_additions_fade():
+    plans = [plan(tasks(), Apart(additions(5)), pilot=EXAMPLES, seeds=1, mix=False, retention=d) for d in (0.0, 0.9)]
+    forgetful, lasting = (made.prediction.mean for made in plans)
+    assert lasting > forgetful + 0.05
 
 
 def test_replay_in_a_plan_of_tasks_apart():

@@ -220,7 +220,7 @@ def test_the_retention_is_that_of_the_own_head():
     learner = Heads(*known)
     result = run_pilot(tasks(), learner, pilot=EXAMPLES, draws=0)
     assert "keeps 6" in result.plan.prediction.retention or "keeps 5" in result.plan.prediction.retention
-    found = retention_from_pairs(result.measured, heads=True)
+    found = retention_from_pairs(result.measured, own=True)
     assert found.low < 0.6 < found.high
     assert abs(found.value - 0.6) < 0.06
 

@@ -123,8 +123,9 @@ def price_notes(law: FittedLaw, order: Order, constraints: Constraints) -> list[
     best = [best_order(law, others) for _, others in dropped]
     costs = np.maximum(0.0, law.outcome(np.array(best)) - law.outcome(np.array([order])))
     unit = "knowledge" if law.guess is None else "accuracy"
-    said = ", ".join(f"{words} {100 * cost:.1f}" for (words, _), cost in zip(dropped, costs, strict=True))
-    return [f"what each constraint costs by the law, in points of {unit}: {said}"]
+    said = ", ".join(f"{words} {100 * law.share * cost:.1f}" for (words, _), cost in zip(dropped, costs, strict=True))
+    by = "the law" if law.effects is None else "pairs of tasks"
+    return [f"what each constraint costs by {by}, in points of {unit}: {said}"]
 
 
 def rule_order(law: FittedLaw, similarity: Floats, rule: str, constraints: Constraints) -> Order:

@@ -15,6 +15,9 @@ So what is unseen does not grow with the spread that happens to be predicted for
 data set the law errs as much where the predicted spread is small as where it is large. It goes with how much tasks
 differ in what they teach each other, which differs between data sets. Both constants were set on development sets of
 three data sets (`python benchmarks/planning.py calibration`, `digits` and `tables`).
+
+Where pairs predict orders, s is what they say of themselves (`unseen` in planning/pair_effects.py and
+planning/additions.py), and r has another factor, the `share` of predicted differences that real runs show.
 """
 
 from __future__ import annotations
@@ -28,7 +31,6 @@ from scipy.special import ndtr
 
 from taskorder.checks import Floats
 from taskorder.constraints import Constraints
-from taskorder.planning.additions import Additions
 from taskorder.planning.choice import Order, compared_orders
 from taskorder.planning.fitted_law import FittedLaw, Pilot, fitted_law
 from taskorder.planning.measurements import Part
@@ -44,11 +46,9 @@ UNSEEN = 0.55
 """What a pilot cannot show of the mean over tasks, of the spread of the transfer table; by sqrt(P) less for P tasks."""
 UNSEEN_TASK = 0.65
 """The same for the knowledge of one task."""
-UNSEEN_HEADS = 4.2
-"""How many times more that is where each task has a head of its own, of what it matters which of two tasks is first."""
-UNSEEN_APART = 3.6
-"""The same where each task has classes of its own and all compete, of how much pairs differ in what is known after
-them."""
+UNSEEN_LEVEL = 0.1
+"""What a pilot of tasks with classes of their own cannot show of the mean outcome over all orders, which comes out too
+high without replay and too low with it (`python benchmarks/class_orders.py features`)."""
 SIGMAS_OF_90_PERCENT = 1.645
 """Standard deviations to each side that hold 90 % of a normal distribution."""
 SHOWN = 10
@@ -82,16 +82,16 @@ def confidence(
     predictions = law.outcome(compared)
     own, spread, noise = float(law.outcome(np.array([chosen]))[0]), float(predictions.std()), _noise(pilot, rated)
     in_pairs = pair_orders(pilot, law)
-    comes_true = in_pairs.share * (law.effects.share if isinstance(law.effects, Additions) else 1.0)
-    share = comes_true * max(0.0, 1 - noise**2 / spread**2) if spread > 0 else 0.0
+    share = law.share * in_pairs.share * max(0.0, 1 - noise**2 / spread**2) if spread > 0 else 0.0
     unsure = math.hypot(unseen(law), math.sqrt(share) * noise)
     likely = _beats(share * (own - predictions), math.sqrt(2) * unsure)
     gain = share * (own - float(predictions.mean()))
 
     # which orders stay close to the chosen one
-    ahead = np.array(behind).reshape(draws, -1)
+    ahead = law.share * np.array(behind).reshape(draws, -1)
     reach = SIGMAS_OF_90_PERCENT * np.sqrt(ahead.var(axis=0) + 2 * unseen(law) ** 2)
     ranked = [row for row in np.argsort(ahead.mean(axis=0), kind="stable") if ahead[:, row].mean() <= reach[row]]
+    without_pairs = pilot.fade is not None and law.effects is None  # tasks with classes of their own, alone
     known = pilot.measured.num_seeds > 1 or pilot.measured.counts is not None
     # noise must not pass for tasks that are all alike, nor a pilot's first steps for the whole run, nor an order that
     # matters otherwise than the law says for one that does not
@@ -99,7 +99,7 @@ def confidence(
     if in_pairs.otherwise:
         shown = max(shown, in_pairs.measured / 2 * float(law.weights @ _scale(law)))
     return Confidence(
-        verdict=verdict(likely, gain, math.hypot(shown, noise), known=known, heads=pilot.heads),
+        verdict=verdict(likely, gain, math.hypot(shown, noise), known=known and not without_pairs, heads=pilot.heads),
         beats_random=likely,
         gain=gain,
         gain_low=gain - SIGMAS_OF_90_PERCENT * unsure,
@@ -154,9 +154,11 @@ def predicted(pilot: Pilot, order: Order, constraints: Constraints, *, draws: in
     mean = float(values @ law.weights)
     if draws:
         drawn = np.array([fitted_law(pilot, bootstrap(pilot, rng)).outcomes(row)[0] for _ in range(draws)])
-        reach = SIGMAS_OF_90_PERCENT * math.hypot((drawn @ law.weights).std(), unseen(law))
+        level = 0.0 if pilot.fade is None else UNSEEN_LEVEL
+        reach = SIGMAS_OF_90_PERCENT * math.hypot((drawn @ law.weights).std(), unseen(law), level)
         low, high = mean - reach, mean + reach
-        each = SIGMAS_OF_90_PERCENT * np.hypot(drawn.std(axis=0), UNSEEN_TASK * _differences(law) * _scale(law))
+        apart = math.hypot(UNSEEN_TASK * _differences(law), level)
+        each = SIGMAS_OF_90_PERCENT * np.hypot(drawn.std(axis=0), apart * _scale(law))
         ends = np.stack([values - each, values + each])
         if law.guess is not None:
             ends, low, high = np.clip(ends, 0.0, 1.0), max(low, 0.0), min(high, 1.0)
@@ -196,7 +198,7 @@ def _noise(pilot: Pilot, rated: Sequence[Floats]) -> float:
 def _differences(law: FittedLaw) -> float:
     """How much tasks differ in what they do to each other: the standard deviation of the table off its diagonal."""
     if law.effects is not None:
-        return (UNSEEN_APART if isinstance(law.effects, Additions) else UNSEEN_HEADS) * law.effects.differences
+        return law.effects.unseen
     return float(law.table[~np.eye(len(law.table), dtype=bool)].std()) if len(law.table) > 1 else 0.0
 
 

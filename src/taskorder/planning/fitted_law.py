@@ -17,7 +17,7 @@ are small (`python benchmarks/planning.py pairs`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -59,10 +59,10 @@ class Pilot(NamedTuple):
     """(P,) examples that each task was learned from, where that is not what it was measured on."""
     heads: bool = False
     """Whether each task has a head of its own."""
-    apart: bool = False
-    """Whether no class is in two tasks, and all of them compete."""
-    replayed: bool = False
-    """Whether the learner replays examples of earlier tasks."""
+    fade: float | None = None
+    """Where no class is in two tasks and all compete, what is left of an addition after another task; else None."""
+    share: float = 1.0
+    """There, the part of predicted differences between orders that real runs show."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +84,7 @@ class FittedLaw:
     guess: Floats | None = None
     """(P,) the accuracy of guessing; None where accuracies are unknown."""
     effects: PairEffects | Additions | None = None
-    """What tasks with heads or classes of their own do to each other; None where tasks have classes in common."""
+    """What tasks do to each other in pairs, where these predict orders: with heads or classes of their own."""
     learned: Prefix = ()
     """Tasks that come before."""
 
@@ -100,6 +100,16 @@ class FittedLaw:
                 added[pair] = more
             known += added[orders[:, -2], orders[:, -1]]
         return known
+
+    def path(self, order: Sequence[int]) -> Floats:
+        """(n + 1, P) what is known before the first task of an order and after each one."""
+        prefixes = (np.array([order[:count]], dtype=np.int64) for count in range(len(order) + 1))
+        return np.concatenate([self.knowledge(prefix) for prefix in prefixes])
+
+    @property
+    def share(self) -> float:
+        """The part of predicted differences between orders that real runs show."""
+        return 1.0 if self.effects is None else self.effects.share
 
     def score(self, orders: Ints) -> Floats:
         """(n,) weighted mean knowledge after each order."""
@@ -149,8 +159,8 @@ def fitted_law(pilot: Pilot, part: Part | None = None) -> FittedLaw:
     if pilot.heads:
         effects = PairEffects.of(by_sequence, P)
         return _by_pairs(effects, np.diag(effects.alone), pilot, weights, guess)
-    if pilot.apart and len(by_sequence) > P:
-        additions = Additions.of(by_sequence, P, replayed=pilot.replayed)
+    if pilot.fade is not None and len(by_sequence) > P:
+        additions = Additions.of(by_sequence, P, fade=pilot.fade, share=pilot.share)
         return _by_pairs(additions, np.minimum(additions.alone, 1.0), pilot, weights, guess)
     rows = learned_rows(by_sequence, P, pilot.on_sample)
     if accuracy is None or counts is None or measured.guess is None:
@@ -174,7 +184,7 @@ def _by_pairs(
     """The law where a network knows nothing of heads or classes that it has not trained."""
     nothing = np.zeros(len(weights))
     start = effects.knowledge(np.array([pilot.learned], dtype=np.int64).reshape(1, -1), nothing)[0]
-    start = start if pilot.start is None else np.maximum(pilot.start, 0.0)
+    start = start if pilot.start is None else pilot.start
     return FittedLaw(table, pilot.retention, start, weights, {}, 1.0, guess, effects, pilot.learned)
 
 

@@ -25,7 +25,7 @@ from taskorder.planning.budget import Budget
 from taskorder.planning.measurements import Measurements, Part
 from taskorder.planning.measuring import guessing
 from taskorder.planning.pilot import sample_apart
-from taskorder.planning.tried import has_heads
+from taskorder.planning.tried import competing_outputs
 from taskorder.prefixes import Prefix
 from taskorder.records import SequenceOrMix
 from taskorder.runs.store import Store
@@ -181,15 +181,6 @@ def _ends(measured: Measurements, compared: Any, draws: int, seed: int) -> tuple
     value, ends = compared(), np.quantile(drawn, [0.05, 0.95], axis=0)
     low, high = value + (ends - value) * wider
     return low, high
-
-
-def competing_outputs(tasks: Sequence[Task], learner: Learner) -> str:
-    """Which outputs compete when a task is tested: its own (task), those of all classes (class), or shared ones."""
-    if has_heads(learner, tasks):
-        return "task"
-    own = [set(task.own_classes) for task in tasks]
-    apart = sum(map(len, own)) == len(set().union(*own)) and any(own)
-    return "class" if apart else "shared"
 
 
 def strategy_words(strategy: object) -> str:

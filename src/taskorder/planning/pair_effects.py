@@ -23,6 +23,8 @@ from taskorder.prefixes import Prefix
 
 LEAST_KNOWN = 0.05
 """Below this knowledge nobody can say what share of it is kept."""
+UNSEEN = 4.2
+"""What a pilot cannot show of an order, as a multiple of how much it matters which of two tasks comes first."""
 MOST_SWEEPS = 50
 """Of the search among orders that are too many to list."""
 
@@ -65,7 +67,7 @@ class PairEffects(NamedTuple):
         [[0.6, 0.7], [0.8, 0.5]]
         """
         rows = np.arange(len(orders))
-        known = np.tile(start, (len(orders), 1))
+        known = np.tile(np.maximum(start, 0.0), (len(orders), 1))
         before = np.zeros_like(known)
         before[:, list(learned)] = 1
         for k in orders.T:
@@ -75,20 +77,20 @@ class PairEffects(NamedTuple):
             np.minimum(known, 1.0, out=known)
         return known
 
-    def path(self, order: Sequence[int], start: Floats, learned: Sequence[int] = ()) -> Floats:
-        """(n + 1, P) the same of one order, before its first task and after each one.
-
-        >>> effects = PairEffects(np.array([0.8, 0.5]), np.array([[0, 0.2], [0, 0]]), np.array([[1, 0.75], [1, 1]]))
-        >>> effects.path([0, 1], np.zeros(2)).round(2).tolist()
-        [[0.0, 0.0], [0.8, 0.0], [0.6, 0.7]]
-        """
-        prefixes = (np.array([order[:count]], dtype=np.int64) for count in range(len(order) + 1))
-        return np.concatenate([self.knowledge(prefix, start, learned) for prefix in prefixes])
-
     def worth(self, weights: Floats) -> Floats:
         """(P, P) what i before j is worth, to first order."""
         lost = (self.kept - 1) * self.alone[:, None]
         return np.asarray(self.gain * weights + lost * weights[:, None])
+
+    @property
+    def share(self) -> float:
+        """The part of predicted differences between orders that real runs show: all, as far as anybody knows."""
+        return 1.0
+
+    @property
+    def unseen(self) -> float:
+        """What a pilot cannot show of an order, in the unit of the spread of a table of tasks alone."""
+        return UNSEEN * self.differences
 
     @property
     def differences(self) -> float:

@@ -53,7 +53,7 @@ def pair_orders(pilot: Pilot, law: FittedLaw) -> PairOrders:
     """Predicted against measured differences, from all pairs that a pilot learned in both orders."""
     measured = set(pilot.measured.sequences)
     both = [pair for pair in itertools.combinations(range(len(law.table)), 2) if {pair, pair[::-1]} <= measured]
-    if len(both) < LEAST_PAIRS or law.effects is not None:  # heads of their own are told by pairs alone
+    if len(both) < LEAST_PAIRS or law.effects is not None:  # where pairs predict orders, they cannot refute them
         return PairOrders(1.0)
     rows = {sequence: place for place, sequence in enumerate(pilot.measured.sequences)}
     known = pilot.measured.knowledge().mean(axis=0) @ law.weights

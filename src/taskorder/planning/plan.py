@@ -26,7 +26,6 @@ from taskorder.learners.orders import FitReport
 from taskorder.learners.protocol import Learner, Model, adopted, is_learner
 from taskorder.ordering.plans import make_plan
 from taskorder.ordering.solve import RULES, RULES_WITHOUT_WEIGHTS
-from taskorder.planning.additions import Additions
 from taskorder.planning.budget import budget_of
 from taskorder.planning.choice import (
     AUTO,
@@ -61,9 +60,7 @@ from taskorder.theory.law import checked_retention
 BUDGET = 200
 """Fits, by default: all pairs of five tasks with three seeds take 75, of eight tasks 192."""
 APART = "no class is in two tasks (class-incremental): the order goes by what pairs of tasks add to each other"
-APART_ALONE = (
-    "no class is in two tasks, and tasks alone say little of each other: take a larger budget, for pairs of tasks"
-)
+APART_ALONE = "no class is in two tasks, and tasks alone say little of each other: a larger budget would measure pairs"
 SEARCHES = ("optimal", "worst", "first-order", "max-path", "min-path")
 SLOW_FROM, SLOW_DRAWS = 9, 20
 """With so many tasks a rule that searches is slow, and gets so many resamples."""
@@ -140,7 +137,8 @@ def plan(
         Number of models and shuffles.
     retention
         The share of its knowledge that the learner keeps when it learns the next task in the real run: one number, or
-        one for each task. Where it is left out, pairs of tasks tell it.
+        one for each task. Where it is left out, pairs of tasks tell it. It changes nothing where each task has a head
+        of its own.
     before
         Pairs (a, b): a is learned before b. Tasks are given by name or by index.
     first, last
@@ -301,7 +299,7 @@ def run_pilot(
     defaults = {"output": None, "time_limit": SECONDS, "seed": 0, "repair": True}  # those of `solve`
     made = make_plan(law_input(law, constraints), order, rule, options=defaults)
     if law.effects is not None:
-        made = _by_pairs(made, law.effects, law, constraints)
+        made = _by_pairs(made, law, constraints)
     if (rule in SEARCHES or law.objective == "error") and len(names) >= SLOW_FROM:
         resamples = min(resamples, SLOW_DRAWS)
     sure = None
@@ -309,7 +307,7 @@ def run_pilot(
         notes.append("the constraints leave only one order: there is nothing to choose")
     elif resamples and constraints.num_open > 1:
         sure = confidence(found.pilot, choose, made.order, constraints, draws=resamples, seed=drawn_with)
-    if found.pilot.apart and rule == AUTO:
+    if found.pilot.fade is not None and rule == AUTO and not constraints.fixes_order:
         notes.append(APART if law.effects is not None else APART_ALONE)
     if rule == AUTO:
         notes += price_notes(law, made.order, constraints)
@@ -324,7 +322,7 @@ def run_pilot(
         warnings=cautions(
             found.sample, found.transfer, sure.verdict if sure else "", aligned,
             heads=found.pilot.heads, strategy=getattr(learner, "strategy", None),
-            in_pairs=pair_orders(found.pilot, law), apart=isinstance(law.effects, Additions),
+            in_pairs=pair_orders(found.pilot, law), apart=found.pilot.fade is not None,
         ),
         alternatives=alternatives(law, found.transfer.similarity(), constraints),
         seconds=time.perf_counter() - clock,
@@ -337,9 +335,9 @@ def run_pilot(
     return PilotResult(made, law.table, found.transfer, found.pilot.measured, found.sample)
 
 
-def _by_pairs(made: Plan, effects: PairEffects | Additions, law: FittedLaw, constraints: Constraints) -> Plan:
+def _by_pairs(made: Plan, law: FittedLaw, constraints: Constraints) -> Plan:
     """The plan with what pairs of tasks predict: its table holds tasks alone, on which orders hardly differ."""
-    path, importance = effects.path(made.order, law.start, law.learned), constraints.importance
+    path, importance = law.path(made.order), constraints.importance
     errors = (1 - path[-1]) ** 2
     return replace(
         made,
@@ -348,7 +346,7 @@ def _by_pairs(made: Plan, effects: PairEffects | Additions, law: FittedLaw, cons
         knowledge_path=tuple(map(tuple, path.tolist())),
         error=float(errors @ importance),
         task_errors=tuple(errors.tolist()),
-        options={**made.options, "heads": BY_TASK if isinstance(effects, PairEffects) else BY_CLASS},
+        options={**made.options, "heads": BY_TASK if isinstance(law.effects, PairEffects) else BY_CLASS},
     )
 
 

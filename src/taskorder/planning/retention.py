@@ -13,7 +13,8 @@ on halves of the examples and with different seeds, and the second one is the in
 which noise does not bias as long as it is independent between the two. The interval comes from resampled pairs,
 examples and seeds.
 
-Where each task has a head of its own, M_ik says something of the heads of i and k alone: then x = m_ii and y = M_iki.
+Where each task has a head or classes of its own (`own`), M_ik says something of those of i and k alone: then x = m_ii
+and y = M_iki.
 """
 
 from __future__ import annotations
@@ -86,7 +87,7 @@ def sampled_pairs(tasks: Sequence[int], num_pairs: int, rng: np.random.Generator
 
 
 def retention_from_pairs(
-    measured: Measurements, *, draws: int = DRAWS, seed: int = 0, heads: bool = False
+    measured: Measurements, *, draws: int = DRAWS, seed: int = 0, own: bool = False
 ) -> Retention | None:
     """The retention in the pairs that were measured, with its interval; None if they cannot tell it.
 
@@ -97,14 +98,14 @@ def retention_from_pairs(
         return None
     rng = np.random.default_rng(seed)
     splits = [
-        _moments(measured, pairs, *halves(measured, rng), heads=heads) for _ in range(SPLITS if measured.counts else 1)
+        _moments(measured, pairs, *halves(measured, rng), own=own) for _ in range(SPLITS if measured.counts else 1)
     ]
     yx, xx, raw = np.mean(splits, axis=0).sum(axis=1)
     if raw <= 0 or xx < RELIABLE_LEAST * raw:
         return None
     slopes = []
     for _ in range(draws):
-        some = _moments(measured, pairs, *halves(measured, rng, again=True), rng, heads=heads)
+        some = _moments(measured, pairs, *halves(measured, rng, again=True), rng, own=own)
         # a task is in several pairs, which are therefore resampled by their tasks
         weight = rng.exponential(size=pairs.max() + 1)
         by_pair = np.sqrt(weight[pairs[:, 0]] * weight[pairs[:, 1]])
@@ -130,15 +131,15 @@ def _moments(
     other: Part,
     rng: np.random.Generator | None = None,
     *,
-    heads: bool = False,
+    own: bool = False,
 ) -> Floats:
     """(3, pairs) sums over tasks and seeds of x' y, x' x and, with its noise, x^2; of resampled seeds with an `rng`."""
     S = measured.num_seeds
     drawn = np.arange(S) if rng is None or S < 3 else rng.integers(S, size=S)
     while S >= 3 and (drawn == drawn[0]).all() and rng is not None:
         drawn = rng.integers(S, size=S)
-    x, y = _regression(measured, pairs, one, heads=heads)
-    again, again_y = (x, y) if measured.counts is None else _regression(measured, pairs, other, heads=heads)
+    x, y = _regression(measured, pairs, one, own=own)
+    again, again_y = (x, y) if measured.counts is None else _regression(measured, pairs, other, own=own)
     # two draws of the same seed are not independent; a single seed has only its halves
     apart = (drawn[:, None] != drawn[None, :]) if S > 1 else np.ones((1, 1), dtype=bool)
     x, y, again, again_y = x[drawn], y[drawn], again[drawn], again_y[drawn]
@@ -149,8 +150,8 @@ def _moments(
     return np.stack([yx / 2 / count, xx / 2 / count, raw])
 
 
-def _regression(measured: Measurements, pairs: Ints, part: Part, *, heads: bool = False) -> tuple[Floats, Floats]:
-    """(S, pairs, P) x and y of each pair and task; 0 for the second task of the pair, and with heads for all but the
+def _regression(measured: Measurements, pairs: Ints, part: Part, *, own: bool = False) -> tuple[Floats, Floats]:
+    """(S, pairs, P) x and y of each pair and task; 0 for the second task of the pair, and with `own` for all but the
     first."""
     known = measured.knowledge(part)
     row = {sequence: index for index, sequence in enumerate(measured.sequences)}
@@ -159,7 +160,7 @@ def _regression(measured: Measurements, pairs: Ints, part: Part, *, heads: bool 
     m_i, m_k = known[:, first], known[:, second]
     both = known[:, [row[pair] for pair in map(tuple, pairs.tolist())]]
     m_ik = np.take_along_axis(m_i, np.broadcast_to(k[None, :, None], (len(known), len(k), 1)), axis=2)
-    if heads:
+    if own:
         first_only = np.arange(known.shape[2]) == i[:, None]
         return m_i * first_only, both * first_only
     x, y = m_i - m_k * m_ik, both - m_k
@@ -187,7 +188,7 @@ def kept(
     *,
     used_sizes: ArrayLike | None = None,
     seed: int = 0,
-    heads: bool = False,
+    own: bool = False,
 ) -> Kept:
     """The retention that a person gave, or that pairs show, or else that of plain networks.
 
@@ -196,7 +197,7 @@ def kept(
     Tasks that train longer keep less (theory/steps.py): so do all tasks in the real run, beside the pilot.
     """
     P = measured.losses.shape[2]
-    found = retention_from_pairs(measured, seed=seed, heads=heads)
+    found = retention_from_pairs(measured, seed=seed, own=own)
     if found is not None:
         found = found._replace(value=min(found.value, MOST_RETAINED))
     if given is not None:

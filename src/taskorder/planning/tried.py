@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -15,6 +14,7 @@ from taskorder.checks import Floats, counted
 from taskorder.constraints import Constraints
 from taskorder.learners.orders import FitReport
 from taskorder.learners.protocol import Learner, own_outputs
+from taskorder.planning.additions import FADE, FADE_REPLAYED, SHARE_REPLAYED
 from taskorder.planning.budget import Budget
 from taskorder.planning.choice import AUTO
 from taskorder.planning.confidence import NOISY
@@ -28,7 +28,7 @@ from taskorder.planning.retention import Kept, kept
 from taskorder.planning.warnings import ENOUGH
 from taskorder.records import Confidence
 from taskorder.runs.store import Store
-from taskorder.strategies import BY_TASK, Replay
+from taskorder.strategies import BY_CLASS, BY_TASK, SHARED, Replay
 from taskorder.task import Task
 from taskorder.theory.law import PLAIN_RETENTION
 
@@ -76,9 +76,9 @@ def tried(
     sizes = _sizes(tasks) if has_data else None
     sample_sizes = _sizes(sample) if has_data else None
     heads = has_heads(learner, tasks)
-    apart = not heads and classes_apart(tasks)
-    own = heads or apart
-    keeps = kept(measured, sizes, sample_sizes, retention, constraints.names, seed=seed, heads=own)
+    apart, replayed = competing_outputs(tasks, learner) == BY_CLASS, isinstance(strategy_of(learner), Replay)
+    keeps = kept(measured, sizes, sample_sizes, retention, constraints.names, seed=seed, own=heads or apart)
+    usual = FADE_REPLAYED if replayed else FADE
     whole = sizes is None or np.array_equal(sizes, _sizes(sample))
     pilot = Pilot(
         measured,
@@ -88,8 +88,8 @@ def tried(
         constraints.learned,
         weights=constraints.weights,
         heads=heads,
-        apart=apart,
-        replayed=replays(learner),
+        fade=None if not apart else usual if retention is None else float(keeps.real.mean()),
+        share=SHARE_REPLAYED if replayed else 1.0,
     )
     cost = None if sizes is None else found.examples / float(sizes.sum())
     num_pairs = len(measured.sequences) - len(tasks)
@@ -109,8 +109,8 @@ def _sample(tasks: Sequence[Task], learner: Learner, size: float, seed: int) -> 
     A learner that keeps examples, or has outputs that only one task has trained, would pass for one that forgets
     nothing on the examples that it has learned: it is tested on others.
     """
-    in_common = getattr(learner, "heads", "") != BY_TASK and not classes_apart(tasks)
-    if in_common and getattr(learner, "strategy", None) is None:
+    in_common = getattr(learner, "heads", "") != BY_TASK and competing_outputs(tasks, learner) != BY_CLASS
+    if in_common and strategy_of(learner) is None:
         return pilot_sample(tasks, size, seed, keep_eval=False)
     return sample_apart(tasks, size, seed)
 
@@ -130,6 +130,11 @@ def _raced(
             "`budget` must be fits or a time where each task has a head of its own, got examples: a race reads tasks "
             "alone, which say nothing of another one's head. Take 200 or '30s'."
         )
+    if competing_outputs(tasks, learner) == BY_CLASS:
+        raise BadArgument(
+            "`budget` must be fits or a time where no class is in two tasks, got examples: a race reads tasks alone, "
+            "which say little of each other. Take 200 or '30s'; or share_labels(tasks), if their classes mean the same."
+        )
     if not tasks[0].has_data:
         raise BadArgument("`budget` must be fits or a time for tasks without data, got examples. Take 200 or '30s'.")
     sizes = _sizes(tasks)
@@ -142,7 +147,7 @@ def _raced(
         return fitted_law(Pilot(measured, usual, usual, 0.0, weights=constraints.weights, sizes=learned_from))
 
     held = None
-    if getattr(learner, "strategy", None) is not None:  # what it keeps of a task must not be what it is tested on
+    if strategy_of(learner) is not None:  # what it keeps of a task must not be what it is tested on
         tasks = sample_apart(tasks, 1.0, seed)
         held = [task if task.eval_inputs is None else _held(task) for task in tasks]
     found = race(
@@ -194,15 +199,18 @@ def has_heads(learner: Learner, tasks: Sequence[Task]) -> bool:
     return len({each.tobytes() for each in own if each is not None}) > 1
 
 
-def classes_apart(tasks: Sequence[Task]) -> bool:
-    """Whether no class is in two tasks: what one learns names nothing of another."""
-    own = [task.own_classes for task in tasks]
-    return len(tasks) > 1 and all(own) and len(set(itertools.chain(*own))) == sum(map(len, own))
+def competing_outputs(tasks: Sequence[Task], learner: Learner) -> str:
+    """Which outputs compete when a task is tested: its own (task), those of all classes (class), or shared ones."""
+    if has_heads(learner, tasks):
+        return BY_TASK
+    own = [set(task.own_classes) for task in tasks]
+    apart = sum(map(len, own)) == len(set().union(*own)) and all(own) and len(own) > 1
+    return BY_CLASS if apart else SHARED
 
 
-def replays(learner: Learner) -> bool:
-    """Whether a learner is known to replay examples of earlier tasks."""
-    return isinstance(strategy := getattr(learner, "strategy", None), Replay) or hasattr(strategy, "replayed")
+def strategy_of(learner: Learner) -> object:
+    """What a learner says that it does against forgetting; None where it says nothing."""
+    return getattr(learner, "strategy", None)
 
 
 def noise_notes(sure: Confidence | None, found: Tried) -> list[str]:
@@ -221,8 +229,8 @@ def noise_notes(sure: Confidence | None, found: Tried) -> list[str]:
 
 def head_notes(learner: Learner, tasks: Sequence[Task], rule: str) -> list[str]:
     """Where heads are not what they seem, since equal labels are one head, and what a rule does not know of them."""
-    if rule != AUTO and not has_heads(learner, tasks) and classes_apart(tasks):
-        return [f"rule {rule} reads tasks alone, which say little of others' classes; rule auto goes by pairs of tasks"]
+    if rule != AUTO and competing_outputs(tasks, learner) == BY_CLASS:
+        return [f"rule {rule} reads tasks alone, which say little of the classes of other tasks; rule auto reads pairs"]
     if getattr(learner, "heads", "") != BY_TASK or not tasks[0].classes or len(tasks) < 2:
         return []
     if not has_heads(learner, tasks):
