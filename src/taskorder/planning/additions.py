@@ -29,9 +29,9 @@ from taskorder.prefixes import Prefix
 
 FADE, FADE_REPLAYED = 0.5, 0.9
 """Share of an addition that each task between leaves: without replay, and with it."""
-SHARE_REPLAYED = 0.25
+SHARE_REPLAYED = 0.35
 """Of the differences between orders that a pilot of a learner with replay predicts, the part that real runs show."""
-UNSEEN = 3.6
+UNSEEN = 3.9
 """What a pilot cannot show of an order, as a multiple of how much pairs differ in what is known after them."""
 MOST_SWEEPS = 5
 """Of the moves that improve an order under constraints."""
