@@ -48,7 +48,7 @@ from taskorder.planning.mix import Compared, compared_with_mix, mixable, seeds_i
 from taskorder.planning.pair_effects import PairEffects
 from taskorder.planning.pair_orders import pair_orders
 from taskorder.planning.pilot import checked_size, label_notes
-from taskorder.planning.tried import head_notes, noise_notes, tried
+from taskorder.planning.tried import head_notes, noise_notes, pair_notes, tried
 from taskorder.planning.warnings import cautions
 from taskorder.progress import shown_progress
 from taskorder.records import Plan
@@ -59,8 +59,6 @@ from taskorder.theory.law import checked_retention
 
 BUDGET = 200
 """Fits, by default: all pairs of five tasks with three seeds take 75, of eight tasks 192."""
-APART = "no class is in two tasks (class-incremental): the order goes by what pairs of tasks add to each other"
-APART_ALONE = "no class is in two tasks, and tasks alone say little of each other: a larger budget would measure pairs"
 SEARCHES = ("optimal", "worst", "first-order", "max-path", "min-path")
 SLOW_FROM, SLOW_DRAWS = 9, 20
 """With so many tasks a rule that searches is slow, and gets so many resamples."""
@@ -307,10 +305,8 @@ def run_pilot(
         notes.append("the constraints leave only one order: there is nothing to choose")
     elif resamples and constraints.num_open > 1:
         sure = confidence(found.pilot, choose, made.order, constraints, draws=resamples, seed=drawn_with)
-    if found.pilot.fade is not None and rule == AUTO and not constraints.fixes_order:
-        notes.append(APART if law.effects is not None else APART_ALONE)
     if rule == AUTO:
-        notes += price_notes(law, made.order, constraints)
+        notes += [*pair_notes(found.pilot, law, constraints), *price_notes(law, made.order, constraints)]
     prediction = predicted(found.pilot, made.order, constraints, draws=resamples, seed=drawn_with)
     made = replace(
         made,

@@ -227,6 +227,17 @@ def noise_notes(sure: Confidence | None, found: Tried) -> list[str]:
     return [f"a pilot of {ENOUGH} examples a task would tell more than one of {least}"]
 
 
+def pair_notes(pilot: Pilot, law: FittedLaw, constraints: Constraints) -> list[str]:
+    """What an order goes by where tasks have classes of their own."""
+    if pilot.fade is None or constraints.fixes_order:
+        return []
+    if law.effects is None:
+        return [
+            "no class is in two tasks, and tasks alone say little of each other: a larger budget would measure pairs"
+        ]
+    return ["no class is in two tasks (class-incremental): the order goes by what pairs of tasks add to each other"]
+
+
 def head_notes(learner: Learner, tasks: Sequence[Task], rule: str) -> list[str]:
     """Where heads are not what they seem, since equal labels are one head, and what a rule does not know of them."""
     if rule != AUTO and competing_outputs(tasks, learner) == BY_CLASS:
