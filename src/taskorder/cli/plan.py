@@ -48,7 +48,8 @@ label, or the last one, or --label. Numbers with fractions are predicted
 
 A class of one task is the class of the same name in another, and each has an
 output of its own. With --labels by-position the first class of every task
-shares an output, and so on.
+shares an output, and so on. Where no class is in two tasks, the order goes by
+pairs of tasks.
 
 learners:
   mlp, cnn                the paper's networks
@@ -66,7 +67,8 @@ own classes.
 --budget is a number of fits (200) or a time (30s, 5min): single tasks are fitted
 first, then pairs of them. Or it is a share of one training run on all the data
 ("0.25 runs") or a number of examples ("5000 examples"): then tasks race for the
-last places on growing samples, and --pilot and --seeds do not count.
+last places on growing samples, and --pilot and --seeds do not count; a race
+needs tasks with classes in common.
 Every finished fit is stored in FOLDER: after Ctrl-C or a failure the same
 command continues.
 

@@ -11,8 +11,8 @@ learning i first changes. An order with the last task k, and n_i tasks between i
 where each earlier task also counts with 0 in the mean of its own effects. If tasks alone know nothing of each other,
 the law of retention says the same, with its retention as `fade`.
 
-The form was chosen on frozen features of CIFAR-100, and tested on other task sets and another data set
-(`benchmarks/class_orders.py` has the rules and their outcome).
+On test sets its orders earned neither more nor less than those of the law, as far as can be told, but its intervals held
+what came true, and the law's did not (`benchmarks/class_orders.py`).
 """
 
 from __future__ import annotations

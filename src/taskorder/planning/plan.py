@@ -130,13 +130,12 @@ def plan(
         Share of each task's examples (a float) or their number (an int), classes in the same shares. A share takes at
         least 15 examples of each class, where there are so many.
     rule
-        auto follows the law of retention with all that the pilot measures; a rule of `solve` reads a table of it.
+        auto follows the law of retention, or pairs, with all that the pilot measures; a rule of `solve` reads a table.
     seeds
         Number of models and shuffles.
     retention
         The share of its knowledge that the learner keeps when it learns the next task in the real run: one number, or
-        one for each task. Where it is left out, pairs of tasks tell it. It changes nothing where each task has a head
-        of its own.
+        one for each task. Where it is left out, pairs of tasks tell it. It does not count with a head for each task.
     before
         Pairs (a, b): a is learned before b. Tasks are given by name or by index.
     first, last
