@@ -11,8 +11,8 @@ learning i first changes. An order with the last task k, and n_i tasks between i
 where each earlier task also counts with 0 in the mean of its own effects. If tasks alone know nothing of each other,
 the law of retention says the same, with its retention as `fade`.
 
-On test sets its orders earned neither more nor less than those of the law, as far as can be told, but its intervals held
-what came true, and the law's did not (`benchmarks/class_orders.py`).
+On test sets its orders earned neither more nor less than those of the law, as far as can be told, but its intervals
+held what came true, and the law's did not (`benchmarks/class_orders.py`).
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ FADE, FADE_REPLAYED = 0.5, 0.9
 """Share of an addition that each task between leaves: without replay, and with it."""
 SHARE_REPLAYED = 0.35
 """Of the differences between orders that a pilot of a learner with replay predicts, the part that real runs show."""
-UNSEEN = 3.9
+UNSEEN_OF_PAIRS = 3.9
 """What a pilot cannot show of an order, as a multiple of how much pairs differ in what is known after them."""
-MOST_SWEEPS = 5
+MOST_ROUNDS = 5
 """Of the moves that improve an order under constraints."""
 
 
@@ -148,7 +148,7 @@ class Additions(NamedTuple):
             return 0.0
         after = self.alone.sum(axis=1)[None] + self.own + self.others.sum(axis=2)
         spread = float(after[~np.eye(P, dtype=bool)].std())
-        return UNSEEN * self.share * spread / float(np.sqrt(P)) / self.measured
+        return UNSEEN_OF_PAIRS * self.share * spread / float(np.sqrt(P)) / self.measured
 
 
 def _ending_with(last: int, added: Floats, constraints: Constraints) -> Prefix:
@@ -170,7 +170,7 @@ def moved(order: Prefix, value: Callable[[Prefix], float], allows: Callable[[Pre
     >>> moved((2, 1, 0), lambda order: -order.index(0) + order.index(2), lambda order: order.index(1) > 0)
     (0, 1, 2)
     """
-    for _ in range(MOST_SWEEPS):
+    for _ in range(MOST_ROUNDS):
         before = order
         for task in before:
             rest = tuple(other for other in order if other != task)

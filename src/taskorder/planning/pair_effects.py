@@ -23,7 +23,7 @@ from taskorder.prefixes import Prefix
 
 LEAST_KNOWN = 0.05
 """Below this knowledge nobody can say what share of it is kept."""
-UNSEEN = 4.2
+UNSEEN_OF_HEADS = 4.2
 """What a pilot cannot show of an order, as a multiple of how much it matters which of two tasks comes first."""
 MOST_SWEEPS = 50
 """Of the search among orders that are too many to list."""
@@ -90,7 +90,7 @@ class PairEffects(NamedTuple):
     @property
     def unseen(self) -> float:
         """What a pilot cannot show of an order, in the unit of the spread of a table of tasks alone."""
-        return UNSEEN * self.differences
+        return UNSEEN_OF_HEADS * self.differences
 
     @property
     def differences(self) -> float:

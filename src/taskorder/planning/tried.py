@@ -76,7 +76,7 @@ def tried(
     sizes = _sizes(tasks) if has_data else None
     sample_sizes = _sizes(sample) if has_data else None
     heads = has_heads(learner, tasks)
-    apart, replayed = competing_outputs(tasks, learner) == BY_CLASS, isinstance(strategy_of(learner), Replay)
+    apart, replayed = competing_outputs(tasks, learner) == BY_CLASS, isinstance(declared_strategy(learner), Replay)
     keeps = kept(measured, sizes, sample_sizes, retention, constraints.names, seed=seed, own=heads or apart)
     usual = FADE_REPLAYED if replayed else FADE
     whole = sizes is None or np.array_equal(sizes, _sizes(sample))
@@ -110,7 +110,7 @@ def _sample(tasks: Sequence[Task], learner: Learner, size: float, seed: int) -> 
     nothing on the examples that it has learned: it is tested on others.
     """
     in_common = getattr(learner, "heads", "") != BY_TASK and competing_outputs(tasks, learner) != BY_CLASS
-    if in_common and strategy_of(learner) is None:
+    if in_common and declared_strategy(learner) is None:
         return pilot_sample(tasks, size, seed, keep_eval=False)
     return sample_apart(tasks, size, seed)
 
@@ -147,7 +147,7 @@ def _raced(
         return fitted_law(Pilot(measured, usual, usual, 0.0, weights=constraints.weights, sizes=learned_from))
 
     held = None
-    if strategy_of(learner) is not None:  # what it keeps of a task must not be what it is tested on
+    if declared_strategy(learner) is not None:  # what it keeps of a task must not be what it is tested on
         tasks = sample_apart(tasks, 1.0, seed)
         held = [task if task.eval_inputs is None else _held(task) for task in tasks]
     found = race(
@@ -208,7 +208,7 @@ def competing_outputs(tasks: Sequence[Task], learner: Learner) -> str:
     return BY_CLASS if apart else SHARED
 
 
-def strategy_of(learner: Learner) -> object:
+def declared_strategy(learner: Learner) -> object:
     """What a learner says that it does against forgetting; None where it says nothing."""
     return getattr(learner, "strategy", None)
 
