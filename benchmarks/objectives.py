@@ -101,7 +101,8 @@ def row(name: str, values: Sequence[Floats]) -> dict[str, Any]:
         "strategy": name, "sets": len(values), "retention": f"{kept_share.mean():.2f}",
         "rank correlation, score": interval(ranks[0]), "error": interval(ranks[1]),
         "score - error": interval(ranks[0] - ranks[1]),
-        "points, score": interval(score), "points, error": interval(error), "points, score - error": interval(score - error),
+        "points, score": interval(score), "points, error": interval(error),
+        "points, score - error": interval(score - error),
     }  # fmt: skip
 
 
