@@ -152,7 +152,7 @@ def predictions(measured: Measurements, sizes: Floats, size: int, *, replayed: b
     return {
         "last pair": Said(np.array([known[order[-2:]].mean() for order in ORDERS])),
         "heads": Said(PairEffects.of(known, P).knowledge(orders, np.zeros(P)).mean(axis=1)),
-        **{name: Said(fitted_law(pilot).rate(orders), pilot) for name, pilot in pilots.items()},
+        **{name: Said(fitted_law(pilot).score(orders), pilot) for name, pilot in pilots.items()},
     }
 
 

@@ -18,7 +18,9 @@ Seen after that on the development sets: with the same tables and pairs, but no 
 orders far better (rank correlation .39 in the mean of five strategies, where the error has .03). Second rule, fixed
 before that was looked at on a test set: where much is kept, `plan` takes a retention of one half to choose an order if
 on the new task sets, in the mean over the strategies, both the rank correlation and the points are higher than those
-of the error, with intervals above 0, and on Fashion-MNIST neither is lower with an interval all below 0.
+of the error, with intervals above 0, and on Fashion-MNIST neither is lower with an interval all below 0. On the new
+sets they are +0.37 [+0.26, +0.48] and +1.51 [+0.71, +2.31] points higher, on six sets of Fashion-MNIST -0.13 [-0.39,
++0.14] and +0.52 [-0.49, +1.53]: met. The level of predictions stays that of the retention of the real run.
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ from taskorder.engine.train import Recipe
 from taskorder.learners.jax import JaxLearner
 from taskorder.learners.orders import learn_orders
 from taskorder.planning.confidence import confidence, predicted
-from taskorder.planning.fitted_law import Pilot, fitted_law
+from taskorder.planning.fitted_law import FittedLaw, Pilot, fitted_law
 from taskorder.planning.measurements import Measurements
 from taskorder.planning.measuring import guessing
 from taskorder.planning.pilot import pilot_sample, sample_apart
@@ -75,17 +77,18 @@ def tasks_of(data: Any, number: int) -> tuple[Task, ...]:
     return align(tasks)
 
 
-def pilots_of(pilot: Pilot) -> dict[str, tuple[Pilot, str]]:
-    """By candidate, what a plan rests on, and its objective."""
-    half = pilot._replace(retention=np.minimum(pilot.retention, MUCH))
-    return {"error": (pilot, "error"), "score": (pilot, "score"), HALF: (half, "score")}
+def laws_of(pilot: Pilot) -> dict[str, tuple[FittedLaw, str]]:
+    """By candidate, the law and its objective; the last is what plans follow."""
+    law = fitted_law(pilot)
+    whole = replace(law, retention=pilot.retention, level=0.0)
+    return {"error": (whole, "error"), "score": (whole, "score"), HALF: (law, "score")}
 
 
 def run(
     data: Any, cell: AtlasCell, truth: Mapping[int, Floats], size: int, store: Store
 ) -> dict[int, dict[str, Floats]]:
-    """By task set where much is kept and by candidate: rank correlation, points, errors of level and spread, whether
-    the 90 % intervals of gain and mean hold."""
+    """By task set where much is kept and by candidate: rank correlation, points, errors of level and spread; and, of
+    what plans follow, whether the 90 % intervals of gain and mean hold."""
     config, strategy = cell.config, STRATEGIES[cell.way]
     net = network(config.net, data.train_inputs.shape[1:], 2)
     learner = JaxLearner(net, Recipe(config.epochs, config.batch_size), strategy=strategy)
@@ -104,20 +107,22 @@ def run(
         if keeps.real.mean() <= MUCH:
             continue
         mean = accuracy.mean(axis=0)
-        for name, (pilot, objective) in pilots_of(Pilot(measured, keeps.real, keeps.on_sample)).items():
-            law = fitted_law(pilot)
+        pilot = Pilot(measured, keeps.real, keeps.on_sample)
+        for name, (law, objective) in laws_of(pilot).items():
             known, said = law.knowledge(orders), 100 * law.outcome(orders)
             rated = known @ law.weights if objective == "score" else -((1 - known) ** 2) @ law.weights
-            chosen = ORDERS[int(rated.argmax())]
-            true = float(mean[rated.argmax()])
-            sure = confidence(pilot, lambda drawn, part, same=chosen: same, chosen, free, draws=DRAWS)
-            ahead = predicted(pilot, chosen, free, draws=DRAWS)
-            assert ahead.low is not None
-            assert ahead.high is not None
+            chosen, true = ORDERS[int(rated.argmax())], float(mean[rated.argmax()])
+            held = [np.nan, np.nan]
+            if name == HALF:
+                sure = confidence(pilot, lambda drawn, part, same=chosen: same, chosen, free, draws=DRAWS)
+                ahead = predicted(pilot, chosen, free, draws=DRAWS)
+                assert ahead.low is not None
+                assert ahead.high is not None
+                gain = (true - mean.mean()) / 100
+                held = [sure.gain_low <= gain <= sure.gain_high, ahead.low <= true / 100 <= ahead.high]
             found.setdefault(number, {})[name] = np.array([
                 np.nan_to_num(spearmanr(rated, mean)[0]), true - mean.mean(), said.mean() - mean.mean(),
-                np.log(said.std() / accuracy.std(axis=1).mean()),
-                sure.gain_low <= (true - mean.mean()) / 100 <= sure.gain_high, ahead.low <= true / 100 <= ahead.high,
+                np.log(said.std() / accuracy.std(axis=1).mean()), *held,
             ])  # fmt: skip
     print(f"{cell.name}: {len(found)} of {len(truth)} sets keep much", file=sys.stderr, flush=True)
     return found
@@ -131,7 +136,8 @@ def rows_of(name: str, sets: Sequence[Mapping[str, Floats]]) -> list[dict[str, A
         rows.append({
             "strategy": name, "sets": len(sets), "candidate": candidate, "rank correlation": interval(rank),
             "points": interval(points), "level - true": interval(level), "log spread / true": interval(spread),
-            "gains held": f"{gains.mean():.2f}", "means held": f"{means.mean():.2f}",
+            "gains held": f"{gains.mean():.2f}" if candidate == HALF else "",
+            "means held": f"{means.mean():.2f}" if candidate == HALF else "",
         })  # fmt: skip
     for candidate in ("score", HALF):
         ahead = np.array([each[candidate][:2] - each["error"][:2] for each in sets]).T

@@ -193,7 +193,7 @@ def test_many_tasks_take_no_time_and_no_random_order_is_better():
     assert found.index(3) < found.index(4)
     rng = np.random.default_rng(0)
     others = np.array([rng.permutation(60) for _ in range(300)])
-    assert law.rate(np.array([found]))[0] > law.rate(others).max()
+    assert law.score(np.array([found]))[0] > law.score(others).max()
 
 
 def test_a_plan_of_tasks_apart_follows_pairs_and_says_so():

@@ -5,10 +5,12 @@ import itertools
 import numpy as np
 import pytest
 
-from taskorder.learners import Score
+from taskorder import Task, plan
+from taskorder.learners import CallableLearner, Score
 from taskorder.planning.fitted_law import Pilot, fitted_law, learned_rows
 from taskorder.planning.measurements import Measurements
 from taskorder.theory.law import final_knowledge
+from taskorder.theory.random_orders import knowledge_after
 
 from .pupils import random_table
 
@@ -68,3 +70,46 @@ def test_no_entry_of_the_table_is_above_1():
     rows = learned_rows(dict(zip(measured.sequences, measured.knowledge()[0], strict=True)), 2, nothing)
     assert rows[1, 1] == pytest.approx(1.5)
     assert fitted_law(Pilot(measured, nothing, nothing)).table[1, 1] == 1.0
+
+
+def measured_by_the_law(table, retention):
+    """What a learner that follows the law shows in tasks alone and pairs, without noise."""
+    P = len(table)
+    sequences = [*((k,) for k in range(P)), *itertools.permutations(range(P), 2)]
+    known = np.array([final_knowledge(table, sequence, retention) for sequence in sequences])[None]
+    return Measurements(tuple(sequences), 1 - known, np.ones_like(known), None, None)
+
+
+@pytest.mark.parametrize("retention", [0.3, 0.5, 0.9])
+def test_orders_are_compared_with_at_most_half_kept_at_the_level_of_the_learner(retention):
+    rng = np.random.default_rng(0)
+    table = rng.uniform(0.0, 0.3, (5, 5)) + 0.6 * np.eye(5)
+    d, orders = np.full(5, retention), np.array(list(itertools.permutations(range(5))))
+    law = fitted_law(Pilot(measured_by_the_law(table, retention), d, d, carried=0.0))
+    truth = knowledge_after(law.table, orders, d)
+    assert law.retention.tolist() == [min(retention, 0.5)] * 5
+    assert law.much_kept == (retention > 0.5)
+    np.testing.assert_allclose(law.knowledge(orders).mean(axis=0), truth.mean(axis=0), atol=0.03)
+    half = knowledge_after(law.table, orders, np.minimum(d, 0.5))
+    np.testing.assert_array_equal(law.score(orders).argsort(kind="stable"), half.mean(axis=1).argsort(kind="stable"))
+
+
+def test_a_plan_of_a_learner_that_keeps_much_says_so_and_is_less_sure():
+    tasks = [Task(name) for name in "abcde"]
+    rng = np.random.default_rng(1)
+    table = rng.uniform(0.0, 0.5, (5, 5)) + 0.5 * np.eye(5)
+
+    def learner(retention):
+        def loss(learned, test, seed):
+            order = ["abcde".index(name) for name in learned]
+            return max(0.0, 1 - float(final_knowledge(table, order, retention)["abcde".index(test)]))
+
+        return CallableLearner(loss, chance=1.0)
+
+    forgets, keeps = (plan(tasks, learner(d), seeds=2, draws=20) for d in (0.2, 0.9))
+    said = "orders are compared as if 50 % were kept: of more, the law makes too much of early tasks"
+    assert said in keeps.notes
+    assert said not in forgets.notes
+    assert "keeps 88 %" in keeps.prediction.retention
+    widths = [made.prediction.high - made.prediction.low for made in (forgets, keeps)]
+    assert widths[1] > widths[0] + 0.1

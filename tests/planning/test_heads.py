@@ -121,7 +121,7 @@ def test_many_tasks_are_searched_and_constraints_hold():
     assert order[0] == 3
     rng = np.random.default_rng(0)
     others = np.array([rng.permutation(20) for _ in range(300)])
-    assert law.rate(np.array([order]))[0] > law.rate(others).max()
+    assert law.score(np.array([order]))[0] > law.score(others).max()
 
 
 def test_a_search_ends_when_nothing_helps(monkeypatch):

@@ -29,7 +29,7 @@ def test_confidence_and_prices_are_those_of_a_fast_machine(monkeypatch, rule):
     fast = plan_of_nine(**asked)
     machine(monkeypatch, 1e-3)
     slow = plan_of_nine(**asked)
-    assert fast.objective == "error"
+    assert fast.objective == "score"
     for part in ("order", "confidence", "prediction", "alternatives", "notes"):
         assert getattr(slow, part) == getattr(fast, part), part
 

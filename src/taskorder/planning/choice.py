@@ -62,13 +62,13 @@ def law_input(law: FittedLaw, constraints: Constraints) -> SolverInput:
     """What solvers read: the law without pairs. Learned tasks are learned by it, too, even where a model was measured.
 
     >>> law = FittedLaw(np.eye(2), np.full(2, 0.1), np.zeros(2), np.full(2, 0.5), {}, 1.0)
-    >>> law_input(law, Constraints.of(2)).objective
-    'score'
+    >>> law_input(law, Constraints.of(2)).options["retention"]
+    0.1
     """
     d = law.retention
     options = {
         "retention": float(d[0]) if (d == d[0]).all() else d.tolist(),
-        "objective": law.objective,
+        "objective": "score",
         "kind": "transfer",
         "start": None,
     }
@@ -76,7 +76,7 @@ def law_input(law: FittedLaw, constraints: Constraints) -> SolverInput:
     made = f"transfer table of a pilot, {100 * law.kept_asymmetry:.0f} % of its asymmetry kept"
     if law.effects is not None:
         made = "transfer table of a pilot, of tasks alone; pairs of tasks tell the orders apart"
-    rule = Law(law.table, d, law.objective, np.zeros(len(law.table)), made)
+    rule = Law(law.table, d, "score", np.zeros(len(law.table)), made)
     return SolverInput(table, constraints, law=rule, options=options)
 
 
@@ -93,8 +93,8 @@ def plan_order(law: FittedLaw, similarity: Floats, rule: str, constraints: Const
 
 
 def best_order(law: FittedLaw, constraints: Constraints, found: Order | None = None) -> Order:
-    """The allowed order that the law rates highest: of all, or of those near the one that a search has found, quickly
-    where `found` is left out.
+    """The allowed order with the highest score by the law: of all, or of those near the one that a search has found,
+    quickly where `found` is left out.
 
     >>> table = np.array([[1.0, 0.8, 0.7], [0.1, 1.0, 0.2], [0.3, 0.3, 1.0]])
     >>> law = FittedLaw(table, np.full(3, 0.1), np.zeros(3), np.full(3, 1 / 3), {}, 1.0)
@@ -112,7 +112,7 @@ def best_order(law: FittedLaw, constraints: Constraints, found: Order | None = N
         # the solver does not know what pairs add: as it says, or with one of them moved to the end
         moved = [(*(task for task in found if task not in pair), *pair) for pair in law.beyond]
         orders = np.array([found, *filter(constraints.allows, moved)])
-    return tuple(orders[int(law.rate(orders).argmax())].tolist())
+    return tuple(orders[int(law.score(orders).argmax())].tolist())
 
 
 def price_notes(law: FittedLaw, order: Order, constraints: Constraints) -> list[str]:

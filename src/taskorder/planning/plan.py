@@ -48,7 +48,7 @@ from taskorder.planning.mix import Compared, compared_with_mix, mixable, seeds_i
 from taskorder.planning.pair_effects import PairEffects
 from taskorder.planning.pair_orders import pair_orders
 from taskorder.planning.pilot import checked_size, label_notes
-from taskorder.planning.tried import head_notes, noise_notes, pair_notes, tried
+from taskorder.planning.tried import head_notes, noise_notes, order_notes, tried
 from taskorder.planning.warnings import cautions
 from taskorder.progress import shown_progress
 from taskorder.records import Plan
@@ -297,7 +297,7 @@ def run_pilot(
     made = make_plan(law_input(law, constraints), order, rule, options=defaults)
     if law.effects is not None:
         made = _by_pairs(made, law, constraints)
-    if (rule in SEARCHES or law.objective == "error") and len(names) >= SLOW_FROM:
+    if rule in SEARCHES and len(names) >= SLOW_FROM:
         resamples = min(resamples, SLOW_DRAWS)
     sure = None
     if constraints.num_open > 1 and constraints.fixes_order:
@@ -305,7 +305,7 @@ def run_pilot(
     elif resamples and constraints.num_open > 1:
         sure = confidence(found.pilot, choose, made.order, constraints, draws=resamples, seed=drawn_with)
     if rule == AUTO:
-        notes += [*pair_notes(found.pilot, law, constraints), *price_notes(law, made.order, constraints)]
+        notes += [*order_notes(found.pilot, law, constraints), *price_notes(law, made.order, constraints)]
     prediction = predicted(found.pilot, made.order, constraints, draws=resamples, seed=drawn_with)
     made = replace(
         made,

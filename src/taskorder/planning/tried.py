@@ -19,7 +19,7 @@ from taskorder.planning.budget import Budget
 from taskorder.planning.choice import AUTO
 from taskorder.planning.confidence import NOISY
 from taskorder.planning.estimate import TransferLosses
-from taskorder.planning.fitted_law import CARRIED, FittedLaw, Pilot, fitted_law
+from taskorder.planning.fitted_law import CARRIED, COMPARED_AT, FittedLaw, Pilot, fitted_law
 from taskorder.planning.measurements import Measurements
 from taskorder.planning.measuring import SeedScores, measure_pilot, measurements
 from taskorder.planning.pilot import pilot_sample, sample_apart, sample_notes
@@ -227,9 +227,14 @@ def noise_notes(sure: Confidence | None, found: Tried) -> list[str]:
     return [f"a pilot of {ENOUGH} examples a task would tell more than one of {least}"]
 
 
-def pair_notes(pilot: Pilot, law: FittedLaw, constraints: Constraints) -> list[str]:
-    """What an order goes by where tasks have classes of their own."""
-    if pilot.fade is None or constraints.fixes_order:
+def order_notes(pilot: Pilot, law: FittedLaw, constraints: Constraints) -> list[str]:
+    """What an order goes by where much is kept, or where tasks have classes of their own."""
+    if constraints.fixes_order:
+        return []
+    if law.effects is None and (law.retention < pilot.retention).any():
+        share = f"{100 * COMPARED_AT:.0f} %"
+        return [f"orders are compared as if {share} were kept: of more, the law makes too much of early tasks"]
+    if pilot.fade is None:
         return []
     if law.effects is None:
         return [
