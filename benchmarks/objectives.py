@@ -19,8 +19,8 @@ orders far better (rank correlation .39 in the mean of five strategies, where th
 before that was looked at on a test set: where much is kept, `plan` takes a retention of one half to choose an order if
 on the new task sets, in the mean over the strategies, both the rank correlation and the points are higher than those
 of the error, with intervals above 0, and on Fashion-MNIST neither is lower with an interval all below 0. On the new
-sets they are +0.37 [+0.26, +0.48] and +1.51 [+0.71, +2.31] points higher, on six sets of Fashion-MNIST -0.13 [-0.39,
-+0.14] and +0.52 [-0.49, +1.53]: met. The level of predictions stays that of the retention of the real run.
+sets they are +0.37 [+0.26, +0.48] and +1.51 [+0.71, +2.31] points higher, on six sets of Fashion-MNIST -0.14 [-0.40,
++0.13] and +0.53 [-0.48, +1.53]: met. The level of predictions stays that of the retention of the real run.
 """
 
 from __future__ import annotations
