@@ -28,6 +28,7 @@ standard deviation over orders, are both smaller in the mean over all strategies
 form was changed once, since with ten and twenty tasks knowledge fell below chance: what tasks do to others is a mean.
 On six task sets the lead was -0.60 [-2.81, +1.62] and the accuracies 2 points further off: this rule is not met either.
 
+Since then plans compare orders with at most half kept (objectives.py), and the law here, too, which orders as well.
 So nobody knows which of the two orders better. `plan` uses `additions` all the same, for what it says of itself holds
 on both test sets and what the law says does not (columns `gains held`, `means held` and verdicts).
 """
