@@ -232,7 +232,7 @@ def test_a_rule_is_told_what_it_cannot_know():
 
 def test_a_race_is_refused():
     with pytest.raises(
-        ValueError, match=r"^`budget` must be fits or a time where no class is in two tasks, got examples"
+        ValueError, match=r"^`budget` must be fits or a time where no class is in two tasks, got a training cost"
     ):
         plan(tasks(), Apart(additions(5)), budget="1 runs")
 

@@ -356,4 +356,4 @@ def test_a_pilot_prints_as_its_plan_does():
 def test_where_nearly_all_is_kept_no_larger_pilot_is_asked_for(retention, said):
     found = plan(names(), retaining(random_table(5), retention), seeds=1, draws=20, retention=retention)
     assert found.confidence.verdict == NOISY
-    assert any("keep so much gained at most 1.7 points" in note for note in found.notes) is said
+    assert any("keep so much gained at most 1.8 points" in note for note in found.notes) is said

@@ -32,7 +32,7 @@ from taskorder.strategies import BY_CLASS, BY_TASK, SHARED, Replay
 from taskorder.task import Task
 from taskorder.theory.law import PLAIN_RETENTION
 
-KEPT_NEARLY_ALL, MOST_GAINED = 0.96, 1.7
+KEPT_NEARLY_ALL, MOST_GAINED = 0.96, 1.8
 """Retention, and the most points that the best order of another run earned in a learner that kept so much: fourteen
 learners, from scratch and over frozen features (`python -m reproduction.atlas_table`)."""
 
@@ -132,8 +132,9 @@ def _raced(
         )
     if competing_outputs(tasks, learner) == BY_CLASS:
         raise BadArgument(
-            "`budget` must be fits or a time where no class is in two tasks, got examples: a race reads tasks alone, "
-            "which say little of each other. Take 200 or '30s'; or share_labels(tasks), if their classes mean the same."
+            "`budget` must be fits or a time where no class is in two tasks, got a training cost: a race reads "
+            "tasks alone, which say little of each other. Take 200 or '30s'. Or relabel the classes by position, if the first "
+            "ones mean the same, and so on: share_labels(tasks), or --labels by-position."
         )
     if not tasks[0].has_data:
         raise BadArgument("`budget` must be fits or a time for tasks without data, got examples. Take 200 or '30s'.")
@@ -218,7 +219,8 @@ def noise_notes(sure: Confidence | None, found: Tried) -> list[str]:
     if sure is None or sure.verdict != NOISY:
         return []
     if found.kept.real.mean() >= KEPT_NEARLY_ALL:
-        return [f"learners that keep so much gained at most {MOST_GAINED:g} points by the best order (docs/when.md)"]
+        most = f"{MOST_GAINED:g} points in the mean"
+        return [f"learners that keep so much gained at most {most} by the best order (docs/when.md)"]
     if found.pilot.heads:
         return ["pairs ranked the orders of heads on digits, not on Fashion-MNIST: train some and audit them"]
     least = min(len(task.targets) for task in found.sample)

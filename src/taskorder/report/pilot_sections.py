@@ -94,7 +94,8 @@ def _prediction(plan: Plan, prediction: Prediction, names: Names) -> Section:
         ["task", prediction.unit, "from", "to"], [[names[k], prediction.tasks[k], low[k], high[k]] for k in shown]
     )
     words = html(
-        "{} a mean {} of {}{}; random orders get {} \N{PLUS-MINUS SIGN} {}. {}. Intervals hold 90 % of real runs.",
+        "{} a mean {} of {}{}; random orders get {} \N{PLUS-MINUS SIGN} {}. {}. "
+        "Intervals are meant to hold 90 % of real runs (docs/choose.md says how often they did).",
         "Pairs of tasks predict" if by_pairs(plan) else "The law of retention predicts",
         prediction.unit, percent(prediction.mean),
         "" if prediction.low is None or prediction.high is None

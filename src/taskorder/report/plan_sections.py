@@ -70,7 +70,11 @@ def standing(numbers: PlanNumbers, around: Surroundings) -> Section:
     title = f"{measure.total} at the end ({'more' if measure.better > 0 else 'less'} is better)"
     figure = Figure(label, histogram(around.random_values, marks, title), behind)
     piloted = plan.confidence is not None  # then the verdict is that of the pilot, which knows its noise
-    leads = "What the model predicts for other orders, on the table of the pilot." if piloted else comparison.verdict
+    leads = (
+        "What the model alone predicts for other orders, on the table of the pilot; a plan also counts what pairs show."
+        if piloted
+        else comparison.verdict
+    )
     words = html("{} Gray: {}. Each row is a rule.", leads, around.which)
     return Section("standing", "Where it stands among all orders", words, figures=[figure])
 

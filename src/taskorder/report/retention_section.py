@@ -38,10 +38,17 @@ def other_retentions(numbers: PlanNumbers, around: Surroundings, names: Names) -
     said = ", ".join(
         f"{percent(share)} where it {keeps(other.retention)}" for share, other in zip(shares, found, strict=True)
     )
+    made = (
+        "The plan is for a learner that"
+        if numbers.plan.confidence is None
+        else "Orders were compared as if the learner"
+    )
     words = html(
-        "The plan is for a learner that {}. Of what the best order would earn over a random one, this order earns {}.",
-        numbers.plan.keeps, said,
-    )  # fmt: skip
+        "{} {}. Of what the best order would earn over a random one, this order earns {}.",
+        made,
+        numbers.plan.keeps,
+        said,
+    )
     return [
         Section(
             "retention", "If your learner keeps less or more", words, order_ranges(around.comparison, names), [figure]
