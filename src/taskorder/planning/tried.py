@@ -132,9 +132,9 @@ def _raced(
         )
     if competing_outputs(tasks, learner) == BY_CLASS:
         raise BadArgument(
-            "`budget` must be fits or a time where no class is in two tasks, got a training cost: a race reads "
-            "tasks alone, which say little of each other. Take 200 or '30s'. Or relabel the classes by position, if the first "
-            "ones mean the same, and so on: share_labels(tasks), or --labels by-position."
+            "`budget` must be fits or a time where no class is in two tasks, got a training cost: a race reads tasks "
+            "alone, which say little of each other. Take 200 or '30s', or share_labels(tasks) if their classes mean "
+            "the same by position."
         )
     if not tasks[0].has_data:
         raise BadArgument("`budget` must be fits or a time for tasks without data, got examples. Take 200 or '30s'.")
