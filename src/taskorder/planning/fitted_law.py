@@ -183,7 +183,9 @@ def _level(table: Floats, pilot: Pilot, start: Floats, compared: Floats) -> Floa
     """(P,) how much more is known at the retention of the real run than at that for comparing orders."""
     if (compared == pilot.retention).all():
         return 0.0
-    rng, tasks = np.random.default_rng(0), np.setdiff1d(np.arange(len(table)), pilot.learned)
+    tasks = np.setdiff1d(np.arange(len(table)), pilot.learned)
+    tasks = tasks[np.argsort(table[tasks].sum(axis=1), kind="stable")]  # in whatever order they were given
+    rng = np.random.default_rng(0)
     drawn = [rng.permutation(tasks) for _ in range(max(1, LEVEL_ORDERS // len(tasks)))]
     orders = np.array([np.roll(order, shift) for order in drawn for shift in range(len(tasks))])  # all at all positions
     more, less = (knowledge_after(table, orders, d, start) for d in (pilot.retention, compared))
