@@ -39,7 +39,7 @@ import argparse
 import itertools
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -99,9 +99,10 @@ GROUPS = {
 }  # fmt: skip
 
 
-def new_sets(cell: AtlasCell) -> AtlasCell:
+def new_sets(cell: AtlasCell, most: int) -> AtlasCell:
     """The cell with task sets that are not in the atlas."""
-    return cell._replace(config=replace(cell.config, first_set=NEW_FIRST, num_sets=NEW_SETS, similarities=()))
+    count = min(most, NEW_SETS)
+    return cell._replace(config=replace(cell.config, first_set=NEW_FIRST, num_sets=count, similarities=()))
 
 
 def train_truth(cell: AtlasCell, store: Store) -> None:
@@ -261,36 +262,49 @@ def compared(by_way: Mapping[str, Mapping[str, Tried]]) -> list[dict[str, Any]]:
     return rows
 
 
-def main() -> None:
-    """Run one section."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def read_arguments(about: str | None, name: str) -> argparse.Namespace:
+    """The arguments of a script about these runs, whose results are called `name`."""
+    parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("section", choices=("features", "new", "fashion"))
     parser.add_argument("--size", type=int, default=50, help="images a task in a pilot (default: 50)")
     parser.add_argument("--sets", type=int, default=30, help="task sets at most")
-    parser.add_argument("--ways", nargs="+", default=list(STRATEGIES), help="strategies")
     parser.add_argument("--runs", type=Path, action="append", default=[], help="a folder with logs of more runs")
     parser.add_argument("--store", help="a file that keeps what is trained")
-    parser.add_argument("--save", action="store_true", help="keep the table in benchmarks/results/class_orders.json")
-    args = parser.parse_args()
-    print(json.dumps(header()))
+    parser.add_argument("--save", action="store_true", help=f"keep the table in benchmarks/results/{name}.json")
+    return parser.parse_args()
+
+
+def cells_with_truth(
+    args: argparse.Namespace, head: str, ways: Collection[str]
+) -> Iterator[tuple[Any, AtlasCell, dict[int, Floats], Store]]:
+    """The data set, the cell, its true accuracies by task set, and the store for pilots; new sets are trained."""
     from taskorder.engine.compiled import keep_compiled
 
     keep_compiled()
     section = "fashion" if args.section == "fashion" else "features"
     data = dataset_of("fashion-mnist") if section == "fashion" else feature_data(IMAGE_COMPONENTS)
-    by_way: dict[str, dict[str, Tried]] = {}
     with Store(args.store) as store, Store() as atlas:
         load_tables(Path(__file__).parents[1] / "reproduction" / "results" / TABLES, atlas)
         for folder in args.runs:
             load_kept(folder, atlas)
         for cell in cells():
-            if cell.data != section or cell.head != "class" or cell.way not in args.ways:
+            if cell.data != section or cell.head != head or cell.way not in ways:
                 continue
             if args.section == "new":
-                cell = new_sets(cell)
+                cell = new_sets(cell, args.sets)
                 train_truth(cell, store)
             if truth := truth_of(cell, store if args.section == "new" else atlas, args.sets):
-                by_way[cell.way] = run(data, cell, truth, args.size, store)
+                yield data, cell, truth, store
+
+
+def main() -> None:
+    """Run one section."""
+    args = read_arguments(__doc__, "class_orders")
+    print(json.dumps(header()))
+    by_way = {
+        cell.way: run(data, cell, truth, args.size, store)
+        for data, cell, truth, store in cells_with_truth(args, "class", STRATEGIES)
+    }
     rows = [tried.row(way, name) for way, found in by_way.items() for name, tried in found.items()] + compared(by_way)
     show(f"{args.section}, {args.size} images a task: orders of tasks with classes of their own", rows)
     if args.save:

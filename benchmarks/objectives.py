@@ -25,25 +25,20 @@ sets they are +0.37 [+0.26, +0.48] and +1.51 [+0.71, +2.31] points higher, on si
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-from class_orders import DRAWS, SEEDS, STRATEGIES, interval, new_sets, train_truth, truth_of
+from class_orders import DRAWS, SEEDS, STRATEGIES, cells_with_truth, interval, read_arguments
 from common import header, save, show
 from planning_pilots import ORDERS, P
 from scipy.stats import spearmanr
 
-from reproduction.atlas import AtlasCell, cells
-from reproduction.finetuning_data import IMAGE_COMPONENTS, feature_data
-from reproduction.run_log import load_kept
-from reproduction.running import TABLES, load_tables
+from reproduction.atlas import AtlasCell
 from taskorder.checks import Floats
 from taskorder.constraints import Constraints
 from taskorder.datasets.class_tasks import lookup_table
@@ -57,7 +52,7 @@ from taskorder.planning.measuring import guessing
 from taskorder.planning.pilot import pilot_sample, sample_apart
 from taskorder.planning.retention import kept
 from taskorder.runs.store import Store
-from taskorder.runs.training import dataset_of, network, task_set
+from taskorder.runs.training import network, task_set
 from taskorder.task import Task, align
 
 WAYS = ("plain", "ewc", "lwf", "replay5", "replay20")
@@ -149,34 +144,12 @@ def rows_of(name: str, sets: Sequence[Mapping[str, Floats]]) -> list[dict[str, A
 
 def main() -> None:
     """Run one section."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("section", choices=("features", "new", "fashion"))
-    parser.add_argument("--size", type=int, default=50, help="images a task in a pilot (default: 50)")
-    parser.add_argument("--sets", type=int, default=30, help="task sets at most")
-    parser.add_argument("--runs", type=Path, action="append", default=[], help="a folder with logs of more runs")
-    parser.add_argument("--store", help="a file that keeps what is trained")
-    parser.add_argument("--save", action="store_true", help="keep the table in benchmarks/results/objectives.json")
-    args = parser.parse_args()
+    args = read_arguments(__doc__, "objectives")
     print(json.dumps(header()))
-    from taskorder.engine.compiled import keep_compiled
-
-    keep_compiled()
-    section = "fashion" if args.section == "fashion" else "features"
-    data = dataset_of("fashion-mnist") if section == "fashion" else feature_data(IMAGE_COMPONENTS)
-    by_way: dict[str, dict[int, dict[str, Floats]]] = {}
-    with Store(args.store) as store, Store() as atlas:
-        load_tables(Path(__file__).parents[1] / "reproduction" / "results" / TABLES, atlas)
-        for folder in args.runs:
-            load_kept(folder, atlas)
-        for cell in cells():
-            if cell.data != section or cell.head != "shared" or cell.way not in WAYS:
-                continue
-            if args.section == "new":
-                cell = new_sets(cell)
-                cell = cell._replace(config=replace(cell.config, num_sets=min(args.sets, cell.config.num_sets)))
-                train_truth(cell, store)
-            if truth := truth_of(cell, store if args.section == "new" else atlas, args.sets):
-                by_way[cell.way] = run(data, cell, truth, args.size, store)
+    by_way = {
+        cell.way: run(data, cell, truth, args.size, store)
+        for data, cell, truth, store in cells_with_truth(args, "shared", WAYS)
+    }
     rows = [line for way, found in by_way.items() if len(found) > 1 for line in rows_of(way, list(found.values()))]
     numbers = sorted(set().union(*by_way.values()))
     means = [
